@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Engines } from '@tributary/service-kit/engines/engine'
+import type { DefinedProcess } from '@tributary/service-kit/service/define-process'
 import { type DefinedService, settingsOf } from '@tributary/service-kit/service/define-service'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
 
 const folder = join(import.meta.dirname, '..', 'services')
 
-/** A service as tests of what surrounds it need it. */
+/** A service, or a process of several, as tests of what surrounds it need it. */
 export interface DeclaredService {
   name: string
   /** Names under which its parts use its engines. */
@@ -18,18 +19,50 @@ export interface DeclaredService {
   hasRoutes: boolean
 }
 
+export interface DeclaredProcess extends DeclaredService {
+  /** Its services, under their own names; a process of one service has that one. */
+  parts: DeclaredService[]
+  /** Whether its settings may be for one of its parts alone. */
+  isParted: boolean
+}
+
+type Defined = DefinedService<Engines, SettingName, SettingName, unknown>
+
 /** Each service that declares itself, by name: all but standalone. */
 export async function declaredServices(): Promise<DeclaredService[]> {
+  const processes = await declaredProcesses()
+  return processes.flatMap(({ parts }) => parts).sort((one, other) => (one.name < other.name ? -1 : 1))
+}
+
+/** Each program that runs in production, by name. */
+export async function declaredProcesses(): Promise<DeclaredProcess[]> {
+  return (await loadProcesses()).map(({ name, parts, isParted }) => {
+    const described = parts.map(describeService)
+    const all = <T>(of: (one: DeclaredService) => readonly T[]): T[] => [...new Set(described.flatMap(of))]
+    return {
+      ...{ name, parts: described, isParted },
+      engines: all(({ engines }) => engines),
+      bindings: all(({ bindings }) => bindings),
+      settings: [...all(({ settings }) => settings), ...(isParted ? (['TRIBUTARY_PARTS'] as const) : [])],
+      required: all(({ required }) => required),
+      hasRoutes: described.some(({ hasRoutes }) => hasRoutes),
+    }
+  })
+}
+
+/** The services of each program as they are defined. */
+export async function loadProcesses(): Promise<{ name: string; parts: readonly Defined[]; isParted: boolean }[]> {
   const names = readdirSync(folder).filter((name) => name !== 'standalone')
-  return Promise.all(names.sort().map(async (name) => describeService(await load(name))))
+  return Promise.all(
+    names.sort().map(async (name) => {
+      const { service } = await import(join(folder, name, 'src', 'service.ts'))
+      const { parts } = service as Partial<DefinedProcess<Defined>>
+      return { name, parts: parts ?? [service as Defined], isParted: parts !== undefined }
+    }),
+  )
 }
 
-async function load(name: string) {
-  const { service } = await import(join(folder, name, 'src', 'service.ts'))
-  return service as DefinedService<Engines, SettingName, SettingName, unknown>
-}
-
-function describeService(service: Awaited<ReturnType<typeof load>>): DeclaredService {
+function describeService(service: Defined): DeclaredService {
   const { name, engines, routes } = service
   const bindings = Object.values(engines).flatMap(({ binding }) => binding ?? [])
   return { name, engines: Object.keys(engines), bindings, ...settingsOf(service), hasRoutes: routes !== undefined }

@@ -8,8 +8,9 @@ import { text } from 'node:stream/consumers'
 import { promisify } from 'node:util'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { type PostgresService, roleOf, serviceRoles } from '@tributary/postgres/service-roles'
+import { environmentOf, withoutPart } from '@tributary/service-kit/settings/part-settings'
 import { settings } from '@tributary/service-kit/settings/settings'
-import { declaredServices } from '@tributary/testing/declared-services'
+import { declaredProcesses } from '@tributary/testing/declared-services'
 import { clickhouse } from '@tributary/testing/engines/clickhouse-http'
 import { kafka } from '@tributary/testing/engines/kafka'
 import { postgres } from '@tributary/testing/engines/postgres'
@@ -27,27 +28,41 @@ const services = readCompose(variables)
 const ours = Object.entries(services).filter(([, { image }]) => image === 'tributary')
 const running = ours.filter(([, { restart }]) => restart !== 'no')
 
-const declared = await declaredServices()
+const processes = await declaredProcesses()
+const declared = processes.flatMap(({ parts }) => parts).sort((one, other) => (one.name < other.name ? -1 : 1))
+/** The environment of each service, as its process hands it to it. */
+const environments = new Map(
+  processes.flatMap(({ name, parts, isParted }) => {
+    const env = services[name]?.environment ?? {}
+    return parts.map((part) => [part.name, isParted ? environmentOf(part.name, env) : env] as const)
+  }),
+)
 const ofLibc = ['MALLOC_ARENA_MAX']
 /** Names of the services that declare an engine. */
 const usersOf = (engine: string) => declared.filter(({ engines }) => engines.includes(engine)).map(({ name }) => name)
 
 it('runs every service that there is, each under its own name', () => {
-  const mains = declared.map(({ name }) => [name, [`services/${name}/src/main.ts`]])
+  const mains = processes.map(({ name }) => [name, [`services/${name}/src/main.ts`]])
   expect(Object.fromEntries(running.map(([name, { command }]) => [name, command]))).toEqual(Object.fromEntries(mains))
 })
 
 it('names only settings that the product knows', () => {
-  const named = ours.flatMap(([, { environment = {} }]) => Object.keys(environment))
+  const named = ours.flatMap(([, { environment = {} }]) => Object.keys(environment).map(withoutPart))
   expect([...Object.keys(settings), ...ofLibc]).toEqual(expect.arrayContaining(named))
 })
 
-it.each(declared)(
-  'gives $name the settings that it and its engines need, and none that they do not read',
-  (service) => {
-    const given = Object.keys(services[service.name]?.environment ?? {}).filter((name) => !ofLibc.includes(name))
-    expect(service.required.filter((name) => !given.includes(name))).toEqual([])
-    expect(given.filter((name) => !(service.settings as string[]).includes(name))).toEqual([])
+it.each(declared)('gives $name the settings that it and its engines need', ({ name, required }) => {
+  const given = Object.keys(environments.get(name) ?? {})
+  expect(required.filter((one) => !given.includes(one))).toEqual([])
+})
+
+it.each(processes)(
+  'gives $name no setting that it does not read, and none for one part that another needs',
+  (process) => {
+    const given = Object.keys(services[process.name]?.environment ?? {}).filter((name) => !ofLibc.includes(name))
+    expect(given.filter((name) => !(process.settings as string[]).includes(withoutPart(name)))).toEqual([])
+    const users = /TRIBUTARY_(POSTGRES|CLICKHOUSE)_URL|TRIBUTARY_S3_(SECRET_)?ACCESS_KEY/
+    if (process.isParted) expect(given.filter((name) => users.test(name) && withoutPart(name) === name)).toEqual([])
   },
 )
 
@@ -120,8 +135,9 @@ it('starts each service after the servers that its settings name', () => {
 
 it('starts the eraser when consumers of an older version, which might write what it erases, are replaced', () => {
   const pinning = Object.values<ConsumerGroup>(consumers).filter(({ pins_tombstones }) => pins_tombstones !== undefined)
-  expect(Object.keys(services.eraser?.depends_on ?? {})).toEqual(
-    expect.arrayContaining(pinning.map(({ name }) => name)),
+  const running = processes.filter(({ parts }) => parts.some((part) => pinning.some(({ name }) => name === part.name)))
+  expect(Object.keys(services.housekeeper?.depends_on ?? {})).toEqual(
+    expect.arrayContaining(running.map(({ name }) => name)),
   )
 })
 
@@ -142,8 +158,8 @@ it('runs the versions that the tests run', () => {
 })
 
 it('gives each service a login of its own in PostgreSQL, with the password that the migrator sets', () => {
-  const urls = running.flatMap(([name, { environment }]) => {
-    const url = environment?.TRIBUTARY_POSTGRES_URL
+  const urls = [...environments].flatMap(([name, environment]) => {
+    const url = environment.TRIBUTARY_POSTGRES_URL
     return url === undefined ? [] : [[name, new URL(url)] as const]
   })
   const set = services.migrate?.environment?.TRIBUTARY_POSTGRES_ROLE_PASSWORDS?.split(',').map((pair) =>
@@ -156,7 +172,8 @@ it('gives each service a login of its own in PostgreSQL, with the password that 
 
 it('gives the master key to those who use it alone', () => {
   const holders = running.filter(([, { environment }]) => environment?.TRIBUTARY_MASTER_KEY).map(([name]) => name)
-  expect(holders.sort()).toEqual(usersOf('masterKeys'))
+  const users = processes.filter(({ engines }) => engines.includes('masterKeys')).map(({ name }) => name)
+  expect(holders.sort()).toEqual(users)
 })
 
 it('lets nobody into Kafka without a login', () => {
@@ -166,11 +183,11 @@ it('lets nobody into Kafka without a login', () => {
 })
 
 describe('S3', () => {
-  const keyOf = ({ environment }: (typeof running)[number][1]) => [
-    environment?.TRIBUTARY_S3_ACCESS_KEY_ID,
-    environment?.TRIBUTARY_S3_SECRET_ACCESS_KEY,
+  const keyOf = (environment: Record<string, string | undefined>) => [
+    environment.TRIBUTARY_S3_ACCESS_KEY_ID,
+    environment.TRIBUTARY_S3_SECRET_ACCESS_KEY,
   ]
-  const users = running.filter(([, { environment }]) => environment?.TRIBUTARY_S3_BUCKET)
+  const users = [...environments].filter(([name]) => usersOf('audit').includes(name))
   const files = readdirSync(join(root, 'infra/s3')).filter((name) => name.endsWith('.json'))
 
   it('has a user for each service, with a policy of its own, and only the eraser and retention may delete', () => {
@@ -229,7 +246,8 @@ it('gives each service a ClickHouse user of roles.sql, and roles.sql the same pa
   ])
   expect(given.map(([, name]) => name).sort()).toEqual(asked.sort())
   const password = Object.fromEntries(given.map(([, name, value]) => [name, value]))
-  const urls = ours.flatMap(([, { environment }]) => environment?.TRIBUTARY_CLICKHOUSE_URL ?? [])
+  const environmentsOfOurs = [...environments.values(), services.migrate?.environment ?? {}]
+  const urls = environmentsOfOurs.flatMap(({ TRIBUTARY_CLICKHOUSE_URL: url }) => url ?? [])
   const users = urls.map((url) => new URL(url))
   for (const { username, password: own } of users)
     expect(password[`${username.replace('tributary_', '')}_password`]).toBe(own)

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -106,6 +106,15 @@ await describeWith(
         expect(existsSync(join(compose.image_dir, 'node_modules', absent)), absent).toBe(false)
       const { stdout } = await run('du', ['-sm', compose.image_dir])
       expect(Number.parseInt(stdout, 10)).toBeLessThan(100)
+    })
+
+    it('has what Node compiled of the services, which all may read and only root may write', () => {
+      const folder = join(compose.image_dir, '.compiled')
+      const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file))
+      const modes = files.filter((file) => statSync(file).isFile()).map((file) => statSync(file).mode & 0o066)
+      // Here a command that runs as root adds files of its own, which none may read. In the image nobody writes.
+      expect(modes.filter((mode) => mode === 0o044).length).toBeGreaterThan(1000)
+      expect(new Set(modes).isSubsetOf(new Set([0, 0o044]))).toBe(true)
     })
 
     it('takes first events through the load balancer, at every gateway, and reports each once', async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cp, mkdir } from 'node:fs/promises'
-import { join, matchesGlob, relative } from 'node:path'
+import { dirname, join, matchesGlob, relative } from 'node:path'
 import { promisify } from 'node:util'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -48,7 +48,9 @@ export async function buildImage(dir: string): Promise<void> {
       await cp(join(root, source), to, { recursive: true, filter })
     }
   }
-  for (const command of run) await promisify(execFile)('sh', ['-ec', command], { cwd: dir, timeout: 120_000 })
+  // The node of the image, which runs these tests too.
+  const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` }
+  for (const command of run) await promisify(execFile)('sh', ['-ec', command], { cwd: dir, env, timeout: 120_000 })
 }
 
 interface IgnoreRule {

@@ -22,8 +22,10 @@ export interface FleetOptions {
   /** Default: 0. Without gateways and attribution, Redis and S3 are not started. */
   gateways?: number
   writers?: number
-  /** Number of processes of each consumer of attribution. Default: 0. */
+  /** Number of processes of attribution. Default: 0. */
   attribution?: number
+  /** Runs each consumer of attribution in a process of its own. */
+  apart?: boolean
   /** Settings of all its processes. */
   env?: Record<string, string>
   /** Settings of its Kafka. */
@@ -54,6 +56,7 @@ export interface Fleet {
   /** Starts another process. Resolves once it is ready. */
   startGateway(options?: StartOptions): Promise<FleetProcess>
   startWriter(options?: StartOptions): Promise<FleetProcess>
+  /** The same for a service or a part by its name. */
   startService(name: string, options?: StartOptions): Promise<FleetProcess>
   /** Makes a bucket for audit objects, and returns its name for `TRIBUTARY_S3_BUCKET`. */
   makeBucket(): Promise<string>
@@ -66,7 +69,11 @@ export interface Fleet {
 }
 
 const coordinated_ms_max = 180_000
-const attributionServices = ['install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
+/** Processes of several services, each of which may run alone. */
+const processes: Record<string, readonly string[]> = {
+  attribution: ['install-finder', 'click-writer', 'install-attributor', 'install-writer'],
+  housekeeper: ['eraser'],
+}
 const forWriters = ['kafka', 'clickhouse', 'postgres'] as const
 const forGateways = ['redis', 's3'] as const
 
@@ -75,6 +82,7 @@ export async function openFleet({
   gateways = 0,
   writers = 0,
   attribution = 0,
+  apart = false,
   apps = 1,
   env: given = {},
   kafka = {},
@@ -112,8 +120,10 @@ export async function openFleet({
     const start = async (service: string, into: FleetProcess[], options: StartOptions = {}) => {
       started += 1
       const name = `${started}-${service}`
-      const program = options.program ?? `services/${service}/src/main.ts`
-      const one = await startFleetProcess({ name, program, env: { ...env, ...options.env }, dir, reaper })
+      const parted = Object.entries(processes).find(([, parts]) => parts.includes(service))
+      const program = options.program ?? `services/${parted?.[0] ?? service}/src/main.ts`
+      const own: Record<string, string> = parted === undefined ? {} : { TRIBUTARY_PARTS: service }
+      const one = await startFleetProcess({ name, program, env: { ...env, ...own, ...options.env }, dir, reaper })
       into.push(one)
       return one
     }
@@ -129,7 +139,9 @@ export async function openFleet({
     await Promise.all([
       ...Array.from({ length: gateways }, () => fleet.startGateway()),
       ...Array.from({ length: writers }, () => fleet.startWriter()),
-      ...attributionServices.flatMap((name) => Array.from({ length: attribution }, () => fleet.startService(name))),
+      ...(apart ? processes.attribution! : ['attribution']).flatMap((name) =>
+        Array.from({ length: attribution }, () => fleet.startService(name)),
+      ),
     ])
     return fleet
   } catch (error) {

@@ -1,10 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
 const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store', 'geo']
-const services = readdirSync(join(root, 'services'))
 const libraries = [
   'contracts',
   'domain',
@@ -17,6 +16,28 @@ const libraries = [
   'api-docs',
   ...adapters,
 ]
+
+interface Workspace {
+  name: string
+  folder: string
+  exports: Record<string, string>
+}
+
+const workspaces: Workspace[] = globSync(
+  ['packages/*/package.json', 'services/{*,*/*}/package.json', 'testing/package.json'],
+  {
+    cwd: root,
+  },
+).map((file) => {
+  const { name, exports = {} } = JSON.parse(readFileSync(join(root, file), 'utf8'))
+  return { name: basename(name), folder: dirname(file), exports }
+})
+const find = (name: string) => workspaces.find((workspace) => workspace.name === name)
+
+const services = workspaces.filter(({ folder }) => folder.startsWith('services/')).map(({ name }) => name)
+/** The services that a process runs as its parts lie in its folder. */
+const partsOf = (process: string) =>
+  workspaces.filter(({ folder }) => folder.startsWith(`services/${process}/`)).map(({ name }) => name)
 
 /** The workspaces that the `src` of each workspace may import (CONTRIBUTING.md "Which way imports point"). */
 const allowed: Record<string, string[]> = {
@@ -31,29 +52,12 @@ const allowed: Record<string, string[]> = {
   erasure: ['contracts', 'domain', 'tables', 'audit-store', 'broker', 'postgres', 'service-kit', 'tenancy'],
   door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
   cli: libraries,
-  ...Object.fromEntries(services.map((service) => [service, libraries])),
+  ...Object.fromEntries(services.map((service) => [service, [...libraries, ...partsOf(service)]])),
   standalone: [...libraries, ...services],
 }
 
 /** A folder with more files needs sub-folders. */
 const folder_files_max = 14
-
-interface Workspace {
-  name: string
-  folder: string
-  exports: Record<string, string>
-}
-
-const workspaces: Workspace[] = [
-  ...['packages', 'services'].flatMap((parent) =>
-    readdirSync(join(root, parent)).map((name) => ({ name, folder: join(parent, name) })),
-  ),
-  { name: 'testing', folder: 'testing' },
-].map((workspace) => {
-  const manifest = JSON.parse(readFileSync(join(root, workspace.folder, 'package.json'), 'utf8'))
-  return { ...workspace, exports: manifest.exports ?? {} }
-})
-const find = (name: string) => workspaces.find((workspace) => workspace.name === name)
 
 interface Import {
   file: string
@@ -69,7 +73,9 @@ const filesOf = (folder: string): string[] =>
     .map((file) => join(folder, file))
 
 function importsOf({ name, folder }: Workspace): Import[] {
-  return filesOf(folder).flatMap((file) => {
+  const inner = workspaces.filter((one) => one.folder.startsWith(`${folder}/`))
+  const own = filesOf(folder).filter((file) => !inner.some((one) => file.startsWith(`${one.folder}/`)))
+  return own.flatMap((file) => {
     const found = readFileSync(join(root, file), 'utf8').matchAll(/(?:from|import)\s*\(?\s*'([^'\n]+)'/g)
     return [...found].map(([, specifier = '']) => {
       if (specifier.startsWith('.')) return { file, workspace: name, specifier, target: join(dirname(file), specifier) }
@@ -137,8 +143,8 @@ describe('imports', () => {
   })
 
   it('read the environment where a service is run, and where a command is', () => {
-    const readers = workspaces
-      .flatMap(({ folder }) => filesOf(folder))
+    const readers = ['packages', 'services', 'testing']
+      .flatMap(filesOf)
       .filter((file) => file.includes('/src/') && readFileSync(join(root, file), 'utf8').includes('process.env'))
     expect(readers.sort()).toEqual(['packages/cli/src/config.ts', 'packages/service-kit/src/service/run-service.ts'])
   })

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readStart } from '@tributary/service-kit/service/start-file'
+import { readStart } from '@tributary/service-kit/data-dir/start-file'
 import { readSettings, type Settings } from '@tributary/service-kit/settings/read-settings'
 import { type SettingName, settings } from '@tributary/service-kit/settings/settings'
 import { CliError } from './errors.ts'

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { SystemStatus, systemRoutes } from '@tributary/contracts/admin/system'
-import { readStart } from '@tributary/service-kit/service/start-file'
+import { readStart } from '@tributary/service-kit/data-dir/start-file'
 import { type CliConfig, findAdminToken } from './config.ts'
 import { CliError } from './errors.ts'
 import { check_ms_max } from './examine/check.ts'

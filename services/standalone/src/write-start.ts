@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type StartFile, startFilePath } from '@tributary/service-kit/service/start-file'
+import { type StartFile, startFilePath } from '@tributary/service-kit/data-dir/start-file'
 import { settings } from '@tributary/service-kit/settings/settings'
 import type { Logger } from 'pino'
 import { writePrivateFile } from './local-secrets.ts'

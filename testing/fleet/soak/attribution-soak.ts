@@ -54,7 +54,7 @@ export async function runAttributionSoak(options: AttributionSoakOptions): Promi
   const { seed, days, acts, kills, log } = options
   const geo_dir = mkdtempSync(join(tmpdir(), 'tributary-soak-geo-'))
   writeTable(geo_dir, 'datacenters', 4, datacenterTable())
-  const fleet = await openFleet({ attribution: 1, env: { TRIBUTARY_GEO_DIR: geo_dir } })
+  const fleet = await openFleet({ attribution: 1, apart: true, env: { TRIBUTARY_GEO_DIR: geo_dir } })
   try {
     const report_api = await fleet.startService('report-api')
     log('the fleet is ready')

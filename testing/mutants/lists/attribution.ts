@@ -68,7 +68,7 @@ export const attributionMutants: readonly Mutant[] = [
     file: `${folder}/attribute.ts`,
     from: 'settingsAt(install.received_at_ms)',
     to: 'settingsAt(install.installed_at_ms)',
-    tests: [`${tests}/attribute.domain.test.ts`, 'services/install-attributor/test/batches.domain.test.ts'],
+    tests: [`${tests}/attribute.domain.test.ts`, 'services/attribution/decide/test/batches.domain.test.ts'],
   },
   {
     rule: 'docs/rules.md#windows',
@@ -140,7 +140,7 @@ export const attributionMutants: readonly Mutant[] = [
     file: `${folder}/crowds.ts`,
     from: 'rows[rankOf(rows, install) - limits.crowd_facts]',
     to: 'rows[rankOf(rows, install) - limits.crowd_facts - 1]',
-    tests: ['services/install-attributor/test/crowds.domain.test.ts'],
+    tests: ['services/attribution/decide/test/crowds.domain.test.ts'],
   },
   {
     rule: 'docs/rules.md#reinstall',

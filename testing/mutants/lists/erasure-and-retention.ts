@@ -84,10 +84,10 @@ export const erasureMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#erasure',
     promise: 'an erasure deletes no row of another app',
-    file: 'services/eraser/src/batch/delete-rows.ts',
+    file: 'services/housekeeper/erase/src/batch/delete-rows.ts',
     from: '[ofApp(app_id), ...each, ...whole]',
     to: '[...each, ...whole]',
-    tests: ['services/eraser/test/delete-rows.clickhouse.test.ts'],
+    tests: ['services/housekeeper/erase/test/delete-rows.clickhouse.test.ts'],
     only: 'rows of another app with the same keys and positions stay',
   },
   {

@@ -142,13 +142,13 @@ export const writerMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#archives-of-clicks',
     promise: 'clicks are archived before they are inserted',
-    file: 'services/click-writer/src/click-writer.ts',
+    file: 'services/attribution/clicks/src/click-writer.ts',
     from: "await timed('archive', () => archiveClicks(",
     to: `await insertRows(records, ({ value }) => value.line, {
           ...{ clickhouse, failed, token, tries, into: { table: 'clicks_raw_v1', columns: clickColumns } },
         }),
           await timed('archive', () => archiveClicks(`,
     only: 'nothing is written before the archive is durable',
-    tests: ['services/click-writer/test/click-writer.clickhouse.test.ts'],
+    tests: ['services/attribution/clicks/test/click-writer.clickhouse.test.ts'],
   },
 ]

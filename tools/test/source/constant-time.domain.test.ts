@@ -22,7 +22,7 @@ const findCompares = (text: string): string[] =>
 
 const sources = ['packages', 'services'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((file) => /^[^/]+\/src\/.*\.ts$/.test(file))
+    .filter((file) => /^[^/]+(\/[^/]+)?\/src\/.*\.ts$/.test(file) && !file.includes('node_modules'))
     .map((file) => join(root, folder, file)),
 )
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { openPostgres } from '@tributary/postgres/postgres'
-import { type DataDirLock, lockDataDir } from '@tributary/service-kit/service/data-dir-lock'
+import { type DataDirLock, lockDataDir } from '@tributary/service-kit/data-dir/data-dir-lock'
 import { createLogger } from '@tributary/service-kit/service/logger'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { readConfig, readEngineSettings } from '../config.ts'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { lockDataDir } from '@tributary/service-kit/service/data-dir-lock'
+import { lockDataDir } from '@tributary/service-kit/data-dir/data-dir-lock'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { emptyFolder, fileWith, tributary } from '../run-tributary.ts'
 import { token } from './fake-admin-api.ts'

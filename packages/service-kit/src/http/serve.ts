@@ -25,6 +25,8 @@ export interface Serving {
   health: Health
 }
 
+type Serves = Omit<Service, 'registry'> & Pick<HealthDeps, 'registry'>
+
 /**
  * Serves `/health`, `/ready`, `/metrics` and the routes that `register` adds, ready from the moment it listens. When the
  * service stops, `/ready` answers 503 first. After `TRIBUTARY_DRAIN_MS` the server takes no more requests and finishes
@@ -32,7 +34,7 @@ export interface Serving {
  */
 export async function serve(
   config: HttpConfig,
-  { logger, registry, elapsed, onClose, checks, troubles }: Service,
+  { logger, registry, elapsed, onClose, checks, troubles }: Serves,
   register: (app: FastifyInstance, health: Health) => Promise<void>,
   needs: HealthDeps['needs'] = [],
 ): Promise<Serving> {

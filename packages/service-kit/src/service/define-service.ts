@@ -1,4 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
+import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { ConsumerDefinition } from '../consumer/define-consumer.ts'
 import type { RunConsumerOptions } from '../consumer/run-consumer.ts'
@@ -10,6 +11,7 @@ import { readSettings, type Settings } from '../settings/read-settings.ts'
 import type { SettingName } from '../settings/settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
 import { startJobs } from './every.ts'
+import type { Health } from './health.ts'
 import { createMisfitTroubles } from './misfit-troubles.ts'
 import type { Service, ServiceOptions } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
@@ -40,8 +42,13 @@ type Config = Settings<SettingName, SettingName>
 export interface DefinedService<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
   extends ServiceDeclaration<E, Read, Required, Own>,
     ServiceOptions<Config & Own> {
+  /** Opens its engines and starts its consumers and jobs. Resolves with what it serves. */
+  open(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<Register>
   start(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<Serving>
 }
+
+/** Adds the routes of a service to a process. */
+export type Register = (app: FastifyInstance, health: Health) => Promise<void>
 
 /** Only a service that has a broker can have consumers. */
 type Consuming<E> = E extends { broker: AnyEngine<Broker> } ? unknown : { consumers?: never }
@@ -57,25 +64,24 @@ export function defineService<
 ): DefinedService<E, Read, Required, Own> {
   const { engines, consumers = [], jobs = [], routes, variables } = declared
   const { settings, required } = settingsOf(declared)
+  const open: DefinedService<E, Read, Required, Own>['open'] = async (config, service, options = {}) => {
+    const opened = await openEngines(engines, config, service)
+    const context = { ...opened, ...service, config }
+    const definitions = consumers.flatMap((build) => build(context) ?? [])
+    if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
+    startJobs(jobs, context)
+    return async (app, health) => {
+      if (routes !== undefined) await app.register(await routes({ ...context, health }))
+    }
+  }
   return {
     ...declared,
     readConfig: (env) => ({ ...readSettings(env, settings, required), ...readVariables(env, variables) }),
-    async start(config, service, options = {}) {
+    open,
+    async start(config, service, options) {
       // Before a consumer joins its group: with a taken port, each try would move partitions to and fro.
       await requireAddress(config)
-      const opened = await openEngines(engines, config, service)
-      const context = { ...opened, ...service, config }
-      const definitions = consumers.flatMap((build) => build(context) ?? [])
-      if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
-      startJobs(jobs, context)
-      return serve(
-        config,
-        service,
-        async (app, health) => {
-          if (routes !== undefined) await app.register(await routes({ ...context, health }))
-        },
-        neededBindings(declared),
-      )
+      return serve(config, service, await open(config, service, options), neededBindings(declared))
     },
   }
 }
@@ -93,7 +99,8 @@ async function consume(
   await startConsumers(consumers, service, { misfits, ...options })
 }
 
-type Names = Pick<
+/** What says which engines and settings a service has. */
+export type Names = Pick<
   ServiceDeclaration<Engines, SettingName, SettingName, unknown>,
   'engines' | 'needs' | 'settings' | 'required'
 >

@@ -17,7 +17,7 @@ export interface HealthDeps {
   checks: Record<string, () => Promise<void>>
   /** For ages alone: `elapsed` of `Service`. */
   now: () => number
-  registry: Registry
+  registry: Pick<Registry, 'metrics' | 'contentType'>
   /** Called for every answer of `/health` and `/ready`; see `Trouble`. */
   troubles?: readonly (() => readonly Trouble[])[]
   /** Bindings without which every request of this process is refused; one without a check counts as down. */

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { partNames } from './part-settings.ts'
 import { type Setting, settings } from './settings.ts'
 
 /** Headings by the beginning of the names below them; the last one takes the rest. */
@@ -20,6 +21,10 @@ const introduction = `# Settings
 Settings are environment variables. An empty one counts as not set. A wrong value stops the start; so does a name that begins with
 \`TRIBUTARY_\` and is no setting. The message names all of them at once. \`npx tributary config\` shows these tables with the present values.
 \`npm start\` needs no setting: it embeds every engine that no setting places on a server.
+
+\`attribution\` and \`housekeeper\` run several services as parts of one process: ${partNames.join(', ')}. A name that ends
+with \`__\` and a part is the setting for that part alone, as in \`TRIBUTARY_POSTGRES_URL__INSTALL_WRITER\`. It goes before the setting for
+all. So each part keeps a user of its own in every engine.
 `
 
 /** The page of all settings, as Markdown. */

@@ -19,6 +19,22 @@ export function readSettings<Name extends SettingName, Required extends SettingN
   names: readonly Name[],
   required: readonly Required[] = [],
 ): Settings<Name, Required> {
+  const { values, problems } = parseSettings(env, names, required)
+  refuseProblems(problems)
+  return values
+}
+
+/** Throws `StartRefused` that lists problems, each once; without one it does nothing. */
+export function refuseProblems(problems: readonly string[]): void {
+  if (problems.length > 0) throw new StartRefused(`These settings are wrong:\n${[...new Set(problems)].join('\n')}`)
+}
+
+/** The same, with the problems as a value: one line each. Without any, `values` is whole. */
+export function parseSettings<Name extends SettingName, Required extends SettingName = never>(
+  env: Environment,
+  names: readonly Name[],
+  required: readonly Required[] = [],
+): { values: Settings<Name, Required>; problems: string[] } {
   const problems = findUnknownSettings(env)
   const values: Record<string, unknown> = Object.create(null)
   for (const name of new Set<SettingName>([...names, ...required])) {
@@ -31,8 +47,7 @@ export function readSettings<Name extends SettingName, Required extends SettingN
     } else values[name] = parsed.data
   }
   problems.push(...findIdleSettings(env))
-  if (problems.length > 0) throw new StartRefused(`These settings are wrong:\n${problems.join('\n')}`)
-  return values as Settings<Name, Required>
+  return { values: values as Settings<Name, Required>, problems }
 }
 
 type Words = Pick<Setting<unknown>, 'must' | 'fault' | 'secret'>

@@ -2,6 +2,7 @@ import { limits } from '@tributary/contracts/limits'
 import { type PostgresService, serviceRoles } from '@tributary/postgres/service-roles'
 import { z } from 'zod'
 import { isNetwork } from '../http/client-address.ts'
+import { type PartName, partNames } from './part-settings.ts'
 
 /** A kind of values: its schema and its error message. */
 export interface Kind<T> {
@@ -124,6 +125,15 @@ export const rolePasswords: Kind<Partial<Record<PostgresService, string>>> = {
     ),
   must: `service=password, by comma; services are ${Object.keys(serviceRoles).join(', ')}, passwords have 16 visible ASCII characters at least`,
 }
+
+/** Parts of a process, by comma. */
+export const parts: Kind<PartName[]> = {
+  schema: list
+    .refine((items): items is PartName[] => items.length > 0 && items.every((item) => names.includes(item)))
+    .transform((items) => items as PartName[]),
+  must: `names of parts, by comma: ${partNames.join(', ')}`,
+}
+const names: readonly string[] = partNames
 
 /** Host names without a port, separated by commas. */
 export const hostNames: Kind<string[]> = {

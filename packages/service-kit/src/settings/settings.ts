@@ -12,6 +12,7 @@ import {
   masterKey,
   networks,
   optional,
+  parts,
   rolePasswords,
   text,
   token,
@@ -137,6 +138,11 @@ export const settings = {
     meaning: 'form of log lines: pretty is one coloured line an entry; auto is pretty on a terminal and json elsewhere',
     kind: choice('auto', 'json', 'pretty'),
     default_text: 'auto',
+  }),
+  TRIBUTARY_PARTS: setting({
+    meaning: 'parts that attribution or housekeeper runs; default: all of its own',
+    kind: optional(parts),
+    default_text: null,
   }),
 
   TRIBUTARY_KAFKA_BROKERS: setting({

@@ -1,4 +1,5 @@
 import { findNearestName } from './nearest-name.ts'
+import { withoutPart } from './part-settings.ts'
 import { foreignSettings, settings } from './settings.ts'
 
 const known: readonly string[] = [...Object.keys(settings), ...foreignSettings]
@@ -9,7 +10,7 @@ const known: readonly string[] = [...Object.keys(settings), ...foreignSettings]
  */
 export function findUnknownSettings(env: Record<string, string | undefined>): string[] {
   return Object.keys(env)
-    .filter((name) => name.startsWith('TRIBUTARY_') && env[name] && !known.includes(name))
+    .filter((name) => name.startsWith('TRIBUTARY_') && env[name] && !known.includes(withoutPart(name)))
     .sort()
     .map((name) => `  ${name} is no setting${suggestion(name)}`)
 }

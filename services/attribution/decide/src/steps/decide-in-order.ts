@@ -1,9 +1,9 @@
 import { attribute } from '@tributary/domain/attribute/attribute'
 import { type Attributed, saysTheSame } from '@tributary/domain/attribute/decisions'
 import { byInstall, type Claim } from '@tributary/domain/attribute/verdict'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { Evidence, OpenInstall } from './evidence.ts'
-import { createPauses } from './pauses.ts'
 
 /** An install and what was decided about it now. */
 export interface DecidedInstall extends OpenInstall {

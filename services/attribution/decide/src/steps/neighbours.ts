@@ -6,9 +6,9 @@ import { installOf } from '@tributary/domain/attribute/install-of'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { byTime, type Crowds } from '@tributary/domain/attribute/verdict'
 import { firstIndex } from '@tributary/domain/first-index'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
 import { loadCrowds } from './crowds.ts'
-import { createPauses } from './pauses.ts'
 
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max

@@ -5,11 +5,11 @@ import { installOf } from '@tributary/domain/attribute/install-of'
 import { methodOf } from '@tributary/domain/attribute/match-click'
 import { clickKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Claim } from '@tributary/domain/attribute/verdict'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { InstallOfApp } from '@tributary/tables/attribution/redecisions'
 import type { Lookups } from '../lookups/lookups.ts'
 import type { DecidedInstall } from './decide-in-order.ts'
 import type { AppWork, Evidence } from './evidence.ts'
-import { createPauses } from './pauses.ts'
 
 /** A click whose owner has changed; installs up to `since` are not touched by that. */
 interface ChangedClick {

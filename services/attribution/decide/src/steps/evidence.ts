@@ -13,13 +13,13 @@ import type { OtherInstall } from '@tributary/domain/attribute/reinstall'
 import { byInstall, byPlace, type Crowds } from '@tributary/domain/attribute/verdict'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { AttributionApp } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Lookups } from '../lookups/lookups.ts'
 import { createPlaces } from './crowds.ts'
 import { indexClicks } from './index-clicks.ts'
 import { findNeighbours, type Neighbours } from './neighbours.ts'
-import { createPauses } from './pauses.ts'
 
 /** What a batch says about one app. */
 export interface AppWork {

@@ -6,6 +6,7 @@ import { type CandidateKind, candidateBounds, isCandidate } from '@tributary/dom
 import { isBlockedAt } from '@tributary/domain/attribute/fraud'
 import { clickAddressKeys, deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import { createPauses, type Pause } from '@tributary/service-kit/service/pauses'
 import { findInstallsByKeys, type KeyedInstall } from '@tributary/tables/attribution/installs-by-key'
 import { findFirstByKey, type KeyFact } from '@tributary/tables/attribution/key-facts'
 import type { InstallOfApp } from '@tributary/tables/attribution/redecisions'
@@ -57,9 +58,14 @@ async function* findTouched(deps: LateClickDeps, clicks: readonly Click[]): Asyn
     ['device', others, deviceKeys],
     ['address', others, clickAddressKeys],
   ]
+  const pause = createPauses()
   for (const [kind, of, keysOf] of searches) {
-    const clues = of.flatMap((click) => keysOf(click).map((match_key) => ({ click, match_key })))
-    yield { reason: 'click', installs: await findSeeing(deps, kind, clues) }
+    const clues: Clue[] = []
+    for (const click of of) {
+      await pause()
+      clues.push(...keysOf(click).map((match_key) => ({ click, match_key })))
+    }
+    yield { reason: 'click', installs: await findSeeing(deps, kind, clues, pause) }
   }
   for await (const installs of findBlocked(deps, hits)) yield { reason: 'honeypot', installs }
 }
@@ -71,7 +77,7 @@ interface Clue {
 }
 
 /** Installs that see one of these clicks (docs/rules.md#how-far-a-click-is-seen). */
-async function findSeeing(deps: LateClickDeps, kind: CandidateKind, clues: readonly Clue[]) {
+async function findSeeing(deps: LateClickDeps, kind: CandidateKind, clues: readonly Clue[], pause: Pause) {
   const after_ms = kind === 'click' ? Number.POSITIVE_INFINITY : candidateBounds[kind].after_ms
   // Before the click those see it that have no crowd before them, and so they are the first of their time as well.
   const ranges = clues.flatMap(({ click: { app_id, clicked_at_ms }, match_key }) =>
@@ -83,6 +89,7 @@ async function findSeeing(deps: LateClickDeps, kind: CandidateKind, clues: reado
   const apps = kind === 'address' ? await appsOf(deps.apps, clues) : null
   const matched = new Map<string, Matched>()
   for (const [n, clue] of clues.entries()) {
+    await pause()
     for (const install of [...rows[2 * n]!, ...rows[2 * n + 1]!]) {
       const settings = apps?.get(install.app_id)?.settingsAt(install.received_at_ms) ?? null
       if (!isCandidate(kind, install, clue.click, settings)) continue

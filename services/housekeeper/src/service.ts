@@ -1,0 +1,5 @@
+import { service as eraser } from '@tributary/eraser/service'
+import { defineProcess } from '@tributary/service-kit/service/define-process'
+
+/** Does what runs by night or beside the flow of events. */
+export const service = defineProcess({ name: 'housekeeper', parts: [eraser] })

@@ -1,4 +1,0 @@
-import { runService } from '@tributary/service-kit/service/run-service'
-import { service } from './service.ts'
-
-await runService(service)
