@@ -108,3 +108,7 @@ export class CodedError extends Error {
 /** A refusal of one request too many. It names the time until one more is allowed: whole seconds, at least 1. */
 export const rateLimited = (wait_ms: number): CodedError =>
   new CodedError('rate_limited', { headers: { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / 1000))) } })
+
+/** The code for a path that cannot be decoded and so has no route. A name of a report may be any text. */
+export const unroutedCode = (url: string): ErrorCode =>
+  url.startsWith('/api/v1/reports/') ? 'unknown_report' : 'not_found'

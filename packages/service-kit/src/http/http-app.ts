@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { CodedError } from '@tributary/contracts/errors'
+import { CodedError, unroutedCode } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
 import Fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
@@ -93,8 +93,11 @@ function openFastify(
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply: FastifyReply) => {
       logger.debug({ err: error, request_id: request.id }, 'request refused by the HTTP layer')
-      const code = request.url.startsWith('/api/v1/reports/') ? 'unknown_report' : 'not_found'
-      reply.status(404).header('x-request-id', request.id).send(errorBody(code, request.id)) // no hook runs here
+      // No hook runs here.
+      reply
+        .status(404)
+        .header('x-request-id', request.id)
+        .send(errorBody(unroutedCode(request.url), request.id))
     },
   }) as unknown as FastifyInstance
 }
