@@ -64,6 +64,30 @@ test('an app that waits for an older batch for ever keeps no other app from bein
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
+test('an app whose audit objects cannot be rewritten keeps no other app from being completed, nor do those of earlier erasures', async () => {
+  const [failing, other] = [await makeApp(), await makeApp()]
+  for (const app_id of [failing, other]) await ask(app_id)
+  await db.pool.query(`INSERT INTO erasure_clicks VALUES ($1, 'c', 'a'), ($2, 'c', 'a')`, [failing, other])
+  const { audit } = emptyDeps()
+  const deps = emptyDeps({
+    audit: {
+      ...audit,
+      async rewriteApp(app_id) {
+        if (app_id === failing) throw new Error('access denied')
+        return new Map()
+      },
+      rewriteNoted: () => Promise.reject(new Error('access denied')),
+    },
+  })
+  await expect(runOnce(deps)).rejects.toThrow('access denied')
+  expect(await Promise.all([failing, other].map((app_id) => stateOf(app_id)))).toEqual(['draining', 'completed'])
+  const clicks = await db.pool.query('SELECT app_id FROM erasure_clicks WHERE app_id IN ($1, $2)', [failing, other])
+  expect(clicks.rows).toEqual([{ app_id: failing }])
+
+  await runOnce(emptyDeps())
+  expect(await stateOf(failing)).toBe('completed')
+})
+
 test('an erasure that waits lets retention delete raw events, which no step of an erasure sees going', async () => {
   const app_id = await makeApp()
   await ask(app_id)

@@ -13,6 +13,7 @@ import { carryOut } from '../batch/carry-out.ts'
 import { findClicks } from '../batch/find-clicks.ts'
 import { planBatch } from '../batch/plan-batch.ts'
 import type { EraserMetrics } from '../metrics.ts'
+import { type Failures, openFailures } from './failures.ts'
 import {
   completeRequests,
   type ErasedClickOfApp,
@@ -72,7 +73,8 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
   let noted_ms = Number.NEGATIVE_INFINITY
-  const failures = new Map<string, unknown>()
+  const failures = openFailures(deps, signal)
+  const rewriteNoted = () => deps.audit.rewriteNoted(signal).catch((err: unknown) => failures.add(null, err))
   const findApps = async () => (await findOpenApps(deps)).filter((app_id) => !failures.has(app_id))
   for (let apps = await findApps(); apps.length > 0 || waiting.length > 0; apps = await findApps()) {
     let moved = false
@@ -81,11 +83,8 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
       const older = await whileRawEventsStay(deps, signal, (held) =>
         eraseSome({ ...deps, ...held, taking }, run, app_id, held.signal),
       ).catch((err: unknown) => ({ err }))
-      if ('err' in older) {
-        await throwIfEnded(deps, signal)
-        deps.logger.error({ ...older, app_id }, 'an erasure failed: those of other apps go on')
-        failures.set(app_id, older.err)
-      } else if (older.length === 0) {
+      if ('err' in older) await failures.add(app_id, older.err)
+      else if (older.length === 0) {
         moved = true
         waits.delete(app_id)
       } else logWait(deps, waits, app_id, older)
@@ -97,22 +96,21 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     }
     if (moved && Math.abs(deps.now() - completed_ms) < limits.erasure_finish_pause_ms) continue
     // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
-    await completeEmptied(deps, signal)
+    await completeEmptied(deps, signal, failures)
     completed_ms = deps.now()
     if (moved) continue
     if (Math.abs(deps.now() - noted_ms) >= day_ms) {
       // Objects of events that came after earlier erasures wait for no consumer.
-      await deps.audit.rewriteNoted(signal)
+      await rewriteNoted()
       noted_ms = deps.now()
     }
     if (waiting.length === 0) waiting = await take()
     await deps.pause(wait_pause_ms, signal)
   }
   deps.atStep?.('rewrite noted objects')
-  await deps.audit.rewriteNoted(signal)
-  await completeEmptied(deps, signal)
-  const [failure] = failures.values()
-  if (failures.size > 0) throw failure
+  await rewriteNoted()
+  await completeEmptied(deps, signal, failures)
+  failures.throwFirst()
 }
 
 /**
@@ -138,14 +136,6 @@ async function whileRawEventsStay<T>(
     if (done !== null) return done.result
     await deps.pause(wait_pause_ms, signal)
   }
-}
-
-/** Rejects when what failed for an app would fail for every other. */
-async function throwIfEnded(deps: EraserDeps, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  await deps.leaseHeld?.()
-  deps.atStep?.('next app')
-  await deps.clickhouse.isInserting('eraser/')
 }
 
 type RunDeps = EraserDeps & { taking: Pick<Taking, 'unreadSince'> }
@@ -199,28 +189,43 @@ async function beginBatch(deps: RunDeps, run: number, app_id: string): Promise<O
 }
 
 /** Parts and audit objects, once for all requests whose tables are empty; then these are completed. */
-async function completeEmptied(deps: EraserDeps, signal: AbortSignal): Promise<void> {
+async function completeEmptied(deps: EraserDeps, signal: AbortSignal, failures: Failures): Promise<void> {
   const { pool, audit, atStep } = deps
-  const emptied = await findEmptied(pool)
-  if (emptied.size === 0) return
+  const emptied = [...(await findEmptied(pool))].filter(([app_id]) => !failures.has(app_id))
+  if (emptied.length === 0) return
   atStep?.('rewrite parts')
   await rewriteParts(deps.clickhouse, signal)
-  const clicks = (await findErasedClicks(pool)).filter(({ app_id }) => emptied.has(app_id))
+  const ofApps = new Set(emptied.map(([app_id]) => app_id))
+  const clicks = (await findErasedClicks(pool)).filter(({ app_id }) => ofApps.has(app_id))
   atStep?.('rewrite archives')
   const ofClicks = await audit.rewriteArchives(clicks, signal)
   for (const [app_id, installs] of emptied) {
     signal.throwIfAborted()
-    atStep?.('rewrite audit')
-    const rewritten = await audit.rewriteApp(app_id, installs, signal)
-    const objectsOf = (uuid: string) => (rewritten.get(uuid) ?? 0) + (ofClicks.get(uuid) ?? 0)
-    const counted = installs.map((one) => ({ ...one, objects: objectsOf(one.install_uuid) }))
-    deps.metrics?.objects(counted.reduce((sum, { objects }) => sum + objects, 0))
-    atStep?.('complete')
-    // A gateway may have set one since the erasure began.
-    await removeMarks(deps.keyValue, ofApp(app_id, installs))
-    await completeRequests(pool, app_id, counted)
+    await completeApp(deps, app_id, installs, ofClicks, signal).catch((err: unknown) => failures.add(app_id, err))
   }
-  await removeErasedClicks(pool, clicks)
+  await removeErasedClicks(
+    pool,
+    clicks.filter(({ app_id }) => !failures.has(app_id)),
+  )
+}
+
+/** Takes the installs of an app out of its audit objects, and completes their requests. */
+async function completeApp(
+  deps: EraserDeps,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  ofClicks: ReadonlyMap<string, number>,
+  signal: AbortSignal,
+): Promise<void> {
+  deps.atStep?.('rewrite audit')
+  const rewritten = await deps.audit.rewriteApp(app_id, installs, signal)
+  const objectsOf = (uuid: string) => (rewritten.get(uuid) ?? 0) + (ofClicks.get(uuid) ?? 0)
+  const counted = installs.map((one) => ({ ...one, objects: objectsOf(one.install_uuid) }))
+  deps.metrics?.objects(counted.reduce((sum, { objects }) => sum + objects, 0))
+  deps.atStep?.('complete')
+  // A gateway may have set one since the erasure began.
+  await removeMarks(deps.keyValue, ofApp(app_id, installs))
+  await completeRequests(deps.pool, app_id, counted)
 }
 
 /** Logs which consumers hold an app up, once it takes long. */
