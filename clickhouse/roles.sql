@@ -118,10 +118,10 @@ GRANT SELECT ON tributary.erased_events_v1 TO tributary_report_api;
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_raw_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.raw_expired_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.raw_expired_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_per_day_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.events_received_per_day_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.event_installs_per_day_v1 TO tributary_admin_api;
+GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.activity_by_day_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.identities_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_admin_api;
@@ -150,15 +150,6 @@ GRANT SELECT ON tributary.erased_events_v1 TO tributary_admin_api;
 -- ... settles figures of days: on replicas, once the data behind a stamp is there.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
--- ... and rewrites the parts in which retention blanks or deletes something.
-GRANT SELECT ON system.mutations TO tributary_admin_api;
-GRANT ALTER UPDATE, ALTER DELETE ON tributary.events_raw_v1 TO tributary_admin_api;
-GRANT ALTER UPDATE, ALTER DELETE ON tributary.clicks_raw_v1 TO tributary_admin_api;
-GRANT ALTER DELETE ON tributary.click_keys_v1 TO tributary_admin_api;
-GRANT ALTER UPDATE ON tributary.install_facts_v1 TO tributary_admin_api;
-GRANT ALTER DELETE ON tributary.postbacks_raw_v1 TO tributary_admin_api;
-GRANT ALTER DELETE ON tributary.postbacks_decoded_v1 TO tributary_admin_api;
-GRANT ALTER DELETE ON tributary.postback_publishers_v1 TO tributary_admin_api;
 
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};
@@ -210,3 +201,28 @@ GRANT SELECT ON system.processes TO tributary_eraser;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_eraser;
 GRANT SELECT ON system.replicas TO tributary_eraser;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_eraser;
+
+-- retention: rewrites the parts in which it blanks or deletes something.
+CREATE USER IF NOT EXISTS tributary_retention IDENTIFIED WITH sha256_password BY {retention_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_retention;
+GRANT SELECT ON tributary.events_raw_v1 TO tributary_retention;
+GRANT SELECT, INSERT ON tributary.raw_expired_v1 TO tributary_retention;
+GRANT SELECT ON tributary.events_per_day_v1 TO tributary_retention;
+GRANT SELECT, INSERT ON tributary.event_installs_per_day_v1 TO tributary_retention;
+GRANT SELECT ON tributary.clicks_raw_v1 TO tributary_retention;
+GRANT SELECT ON tributary.click_keys_v1 TO tributary_retention;
+GRANT SELECT ON tributary.install_facts_v1 TO tributary_retention;
+GRANT SELECT ON tributary.postbacks_raw_v1 TO tributary_retention;
+GRANT SELECT ON tributary.postbacks_decoded_v1 TO tributary_retention;
+GRANT SELECT ON tributary.postback_publishers_v1 TO tributary_retention;
+GRANT SELECT ON tributary.erased_events_v1 TO tributary_retention;
+GRANT ALTER UPDATE, ALTER DELETE ON tributary.events_raw_v1 TO tributary_retention;
+GRANT ALTER UPDATE, ALTER DELETE ON tributary.clicks_raw_v1 TO tributary_retention;
+GRANT ALTER DELETE ON tributary.click_keys_v1 TO tributary_retention;
+GRANT ALTER UPDATE ON tributary.install_facts_v1 TO tributary_retention;
+GRANT ALTER DELETE ON tributary.postbacks_raw_v1 TO tributary_retention;
+GRANT ALTER DELETE ON tributary.postbacks_decoded_v1 TO tributary_retention;
+GRANT ALTER DELETE ON tributary.postback_publishers_v1 TO tributary_retention;
+GRANT SELECT ON system.mutations TO tributary_retention;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_retention;
+GRANT SELECT ON system.replicas TO tributary_retention;

@@ -190,23 +190,26 @@ describe('S3', () => {
   const users = [...environments].filter(([name]) => usersOf('audit').includes(name))
   const files = readdirSync(join(root, 'infra/s3')).filter((name) => name.endsWith('.json'))
 
+  const statementsOf = (file: string) =>
+    (JSON.parse(read(`infra/s3/${file}`)) as { Statement: { Action: string[]; Resource: string[] }[] }).Statement
+
   it('has a user for each service, with a policy of its own, and only the eraser and retention may delete', () => {
     expect(files.sort()).toEqual(usersOf('audit').map((name) => `${name}.json`))
     for (const [name, service] of users) expect(keyOf(service)[0]).toBe(name)
     for (const file of files) expect(read(`infra/s3/${file}`)).not.toMatch(/s3:\*|admin:/)
     const deleting = files.filter((file) => read(`infra/s3/${file}`).includes('Delete'))
-    expect(deleting).toEqual(['admin-api.json', 'eraser.json'])
-    // Objects below `privacy/` are proof: nobody may delete them. Admin-api puts its own. Postbacks are of no install: they expire,
+    expect(deleting).toEqual(['eraser.json', 'retention.json'])
+    // Objects below `privacy/` are proof: nobody may delete them. Admin-api puts its own, and no other. Postbacks are of no install: they expire,
     // and an erasure takes nothing out of them.
+    const puttingOf = (file: string) => statementsOf(file).filter(({ Action }) => Action.includes('s3:PutObject'))
+    expect(puttingOf('admin-api.json').flatMap(({ Resource }) => Resource)).toEqual([
+      'arn:aws:s3:::tributary/*/privacy/*',
+    ])
     for (const file of deleting) {
-      const { Statement } = JSON.parse(read(`infra/s3/${file}`)) as {
-        Statement: { Action: string[]; Resource: string[] }[]
-      }
+      const Statement = statementsOf(file)
       const changing = Statement.filter(({ Action }) => Action.some((one) => /Delete/.test(one)))
-      const putting = Statement.filter((one) => !changing.includes(one) && one.Action.includes('s3:PutObject'))
-      const proofs = file === 'admin-api.json' ? ['arn:aws:s3:::tributary/*/privacy/*'] : []
-      expect(putting.flatMap(({ Resource }) => Resource)).toEqual(proofs)
-      const expiring = file === 'admin-api.json' ? ['postbacks/*'] : []
+      expect(Statement.filter((one) => !changing.includes(one) && one.Action.includes('s3:PutObject'))).toEqual([])
+      const expiring = file === 'retention.json' ? ['postbacks/*'] : []
       expect(changing.flatMap(({ Resource }) => Resource)).toEqual(
         ['audit/*', '*/s2s/*', 'clicks/*', ...expiring].map((below) => `arn:aws:s3:::tributary/${below}`),
       )

@@ -77,6 +77,14 @@ export const serviceRoles = {
     unreadable_objects: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     redecisions: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
+  retention: {
+    schema_migrations: { select: '*' },
+    companies: { select: '*', also: ['UPDATE'] },
+    apps: { select: ['app_id', 'company_id'] },
+    erasure_requests: { select: ['app_id', 'install_uuid', 'mark_ms', 'emptied_at_ms'] },
+    erasure_batches: { select: ['app_id'] },
+    retention_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
+  },
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
@@ -100,12 +108,10 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
-    erasure_batches: { select: ['app_id'] },
     tombstones: { select: '*' },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT'] },
-    retention_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>
 export type PostgresService = keyof typeof serviceRoles

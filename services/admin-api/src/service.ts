@@ -15,7 +15,6 @@ import { whenQuiet } from '@tributary/tables/settled/settler'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
-import { retentionJob } from './retention/retention-job.ts'
 import { openSettler } from './settler.ts'
 import { watchErasures } from './watch-erasures.ts'
 
@@ -23,8 +22,6 @@ import { watchErasures } from './watch-erasures.ts'
 const reconciliation_pause_ms = 5000
 /** Pause between two looks for requests for erasure that are late. */
 const watch_pause_ms = 60_000
-/** Longer than most steps of the eraser, and shorter than PostgreSQL lets a statement take. The job tries again. */
-const raw_events_wait_ms = 5000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 
 /** Manages companies, apps and keys, and shows the state of the whole. */
@@ -66,12 +63,6 @@ export const service = defineService({
       name: 'erasures_watch',
       pause_ms: watch_pause_ms,
       prepare: ({ postgres: pool, ...context }) => watchErasures({ ...context, pool }),
-    },
-    {
-      name: 'retention',
-      pause_ms: limits.retention_pause_ms,
-      prepare: ({ postgres: pool, ...context }) =>
-        retentionJob({ ...context, pool, pause, wait_ms: raw_events_wait_ms }),
     },
   ],
   routes: async (context) => async (app) => {

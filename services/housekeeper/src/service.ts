@@ -1,5 +1,6 @@
 import { service as eraser } from '@tributary/eraser/service'
+import { service as retention } from '@tributary/retention/service'
 import { defineProcess } from '@tributary/service-kit/service/define-process'
 
 /** Does what runs by night or beside the flow of events. */
-export const service = defineProcess({ name: 'housekeeper', parts: [eraser] })
+export const service = defineProcess({ name: 'housekeeper', parts: [eraser, retention] })

@@ -13,6 +13,7 @@ import { service as linkGateway } from '@tributary/link-gateway/service'
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as postbackWriter } from '@tributary/postback-writer/service'
 import { service as reportApi } from '@tributary/report-api/service'
+import { service as retention } from '@tributary/retention/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
 import { lockDataDir } from '@tributary/service-kit/data-dir/data-dir-lock'
 import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
@@ -44,6 +45,7 @@ export const services = [
   installWriter,
   postbackWriter,
   eraser,
+  retention,
   ingestGateway,
   linkGateway,
   postbackGateway,

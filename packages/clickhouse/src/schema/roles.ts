@@ -12,13 +12,13 @@ function grants(user: TableUser): string {
   return lines.join('\n')
 }
 
-/** The rights of retention on the tables that it changes, which their declarations name admin-api as a reader of. */
+/** The rights of retention on the tables that it changes, which their declarations name it as a reader of. */
 function retentionGrants(): string {
   const lines = tableNames.flatMap((table) => {
     const { retention }: Table = tables[table]
     const deletes = retention?.deleted_after !== undefined || retention?.unproven
     const rights = [retention?.blanked && 'ALTER UPDATE', deletes && 'ALTER DELETE'].filter(Boolean)
-    return rights.length === 0 ? [] : [`GRANT ${rights.join(', ')} ON tributary.${table} TO tributary_admin_api;`]
+    return rights.length === 0 ? [] : [`GRANT ${rights.join(', ')} ON tributary.${table} TO tributary_retention;`]
   })
   return lines.join('\n')
 }
@@ -83,9 +83,6 @@ ${grants('admin-api')}
 -- ... settles figures of days: on replicas, once the data behind a stamp is there.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
--- ... and rewrites the parts in which retention blanks or deletes something.
-GRANT SELECT ON system.mutations TO tributary_admin_api;
-${retentionGrants()}
 
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 CREATE USER IF NOT EXISTS tributary_eraser IDENTIFIED WITH sha256_password BY {eraser_password:String};
@@ -97,4 +94,12 @@ GRANT SELECT ON system.processes TO tributary_eraser;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_eraser;
 GRANT SELECT ON system.replicas TO tributary_eraser;
 GRANT CREATE TEMPORARY TABLE, REMOTE ON *.* TO tributary_eraser;
+
+-- retention: rewrites the parts in which it blanks or deletes something.
+CREATE USER IF NOT EXISTS tributary_retention IDENTIFIED WITH sha256_password BY {retention_password:String};
+${grants('retention')}
+${retentionGrants()}
+GRANT SELECT ON system.mutations TO tributary_retention;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_retention;
+GRANT SELECT ON system.replicas TO tributary_retention;
 `

@@ -9,6 +9,7 @@ export type TableUser =
   | 'report-api'
   | 'admin-api'
   | 'eraser'
+  | 'retention'
 
 /** A table of ClickHouse. Rights, checks, repairs and docs/data.md are made of what it declares. */
 export interface Table {

@@ -29,6 +29,7 @@ export const tables = {
       'report-api',
       'admin-api',
       'eraser',
+      'retention',
     ],
     personal: [],
     erased_by: { nothing: 'it is about the tables' },
@@ -36,7 +37,7 @@ export const tables = {
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'retention'],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
@@ -54,15 +55,15 @@ export const tables = {
   },
   raw_expired_v1: {
     row: 'the day up to which retention has deleted the raw events of an app',
-    writers: ['admin-api'],
-    readers: ['admin-api', 'report-api', 'event-writer', 'eraser'],
+    writers: ['retention'],
+    readers: ['admin-api', 'report-api', 'event-writer', 'eraser', 'retention'],
     personal: [],
     erased_by: { nothing: 'it names days of an app' },
   },
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'retention'],
     personal: [],
     erased_by: { subtracted: true },
     derived: {
@@ -91,8 +92,8 @@ export const tables = {
   },
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
-    writers: ['event-writer', 'admin-api', 'eraser'],
-    readers: ['report-api', 'admin-api', 'eraser'],
+    writers: ['event-writer', 'retention', 'eraser'],
+    readers: ['report-api', 'admin-api', 'eraser', 'retention'],
     personal: ['installs'],
     erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },
     derived: {

@@ -1,5 +1,12 @@
 /** Services that share a process with others. Each keeps its name, its consumer group and its credentials. */
-export const partNames = ['install-finder', 'click-writer', 'install-attributor', 'install-writer', 'eraser'] as const
+export const partNames = [
+  'install-finder',
+  'click-writer',
+  'install-attributor',
+  'install-writer',
+  'eraser',
+  'retention',
+] as const
 export type PartName = (typeof partNames)[number]
 
 /** What the name of a setting ends with when it is for one part alone: `TRIBUTARY_POSTGRES_URL__INSTALL_WRITER`. */

@@ -1,7 +1,7 @@
-import { runRetention } from '@tributary/admin-api/run-retention'
 import { day_ms } from '@tributary/contracts/limits'
 import { reportNames } from '@tributary/contracts/reports'
 import { isErased as isCovered } from '@tributary/domain/erasure/is-erased'
+import { runRetention } from '@tributary/retention/run-retention'
 import { afterErasure } from '@tributary/testing/oracle/erased'
 import type { History, SentEvent } from '@tributary/testing/oracle/history'
 import { midnight } from '@tributary/testing/oracle/history'

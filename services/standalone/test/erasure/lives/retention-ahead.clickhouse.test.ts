@@ -1,6 +1,6 @@
-import { runRetention } from '@tributary/admin-api/run-retention'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { runRetention } from '@tributary/retention/run-retention'
 import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'

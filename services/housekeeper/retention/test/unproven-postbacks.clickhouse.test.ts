@@ -6,8 +6,8 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { deleteUnproven } from '../../src/retention/delete-unproven.ts'
-import { runRetention } from '../../src/retention/run-retention.ts'
+import { deleteUnproven } from '../src/delete-unproven.ts'
+import { runRetention } from '../src/run-retention.ts'
 import { after, dayOf, first_ms } from './stored-days.ts'
 
 const kept = limits.postback_unproven_days_max

@@ -9,7 +9,7 @@ import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { retentionJob } from '../../src/retention/retention-job.ts'
+import { retentionJob } from '../src/retention-job.ts'
 import { after, dayOf, first_ms, storeDays } from './stored-days.ts'
 
 let postgres: TestPostgres

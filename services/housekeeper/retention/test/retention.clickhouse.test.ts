@@ -15,8 +15,8 @@ import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { retentionJob } from '../../src/retention/retention-job.ts'
-import { runRetention } from '../../src/retention/run-retention.ts'
+import { retentionJob } from '../src/retention-job.ts'
+import { runRetention } from '../src/run-retention.ts'
 import { after, dayOf, factOf, first_ms, storeDays } from './stored-days.ts'
 
 let postgres: TestPostgres

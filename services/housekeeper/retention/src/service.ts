@@ -1,0 +1,33 @@
+import { setTimeout } from 'node:timers/promises'
+import { limits } from '@tributary/contracts/limits'
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { retentionJob } from './retention-job.ts'
+
+/** Longer than most steps of the eraser, and shorter than PostgreSQL lets a statement take. The job tries again. */
+const raw_events_wait_ms = 5000
+
+/** Blanks addresses and deletes what is older than the settings of its company, each night. */
+export const service = defineService({
+  name: 'retention',
+  engines: {
+    broker: kafkaEngine(),
+    clickhouse: clickhouseEngine({ complete_reads: true }),
+    audit: s3Engine,
+    postgres: postgresEngine,
+  },
+  jobs: [
+    {
+      name: 'retention',
+      pause_ms: limits.retention_pause_ms,
+      prepare: ({ postgres: pool, ...context }) =>
+        retentionJob({
+          ...{ ...context, pool, wait_ms: raw_events_wait_ms },
+          pause: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
+        }),
+    },
+  ],
+})
