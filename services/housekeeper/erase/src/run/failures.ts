@@ -1,4 +1,5 @@
-import type { EraserDeps } from './run-erasures.ts'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Logger } from 'pino'
 
 /** What failed in a run for single apps: it ends no other's erasure. */
 export interface Failures {
@@ -8,7 +9,12 @@ export interface Failures {
   throwFirst(): void
 }
 
-type FailureDeps = Pick<EraserDeps, 'logger' | 'leaseHeld' | 'atStep' | 'clickhouse'>
+interface FailureDeps {
+  clickhouse: Pick<Clickhouse, 'isInserting'>
+  logger: Logger
+  leaseHeld?(): Promise<void>
+  atStep?: (step: string) => void
+}
 
 export function openFailures(deps: FailureDeps, signal: AbortSignal): Failures {
   const failures = new Map<string | null, unknown>()
