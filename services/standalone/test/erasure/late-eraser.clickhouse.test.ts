@@ -4,7 +4,7 @@ import { runErasures } from '@tributary/eraser/run-erasures'
 import { requestRun } from '@tributary/erasure/runs'
 import type { SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage } from './stage.ts'
 
@@ -29,14 +29,20 @@ interface Sleep {
   nth: number
 }
 
-/** An eraser that stands still before one statement, for as long as `meanwhile` takes. Then its lease is lost. */
+/** An eraser that stands still before one statement, for as long as `meanwhile` takes. Its sessions, and so its locks, are lost then. */
 async function runLate({ before, nth }: Sleep, meanwhile: () => Promise<void>): Promise<void> {
   const lease = new AbortController()
   let left = nth
+  const sessions: PoolClient[] = []
+  const endSessions = () =>
+    pool.query('SELECT pg_terminate_backend(pid) FROM unnest($1::int[]) AS t (pid)', [
+      sessions.map((one) => (one as unknown as { processID: number }).processID),
+    ])
   const sleep = async (statement: string) => {
     if (!statement.trimStart().startsWith(before)) return
     left -= 1
     if (left !== 0) return
+    await endSessions()
     await meanwhile()
     lease.abort(new Error('the lease is lost'))
   }
@@ -61,8 +67,15 @@ async function runLate({ before, nth }: Sleep, meanwhile: () => Promise<void>): 
       return pool.query(sql, values)
     },
     async connect() {
-      await sleep('BEGIN')
-      return pool.connect()
+      await sleep('connect')
+      const session = await pool.connect()
+      const { release } = session
+      sessions.push(session)
+      session.release = (destroy) => {
+        sessions.splice(sessions.indexOf(session), 1)
+        release.call(session, destroy)
+      }
+      return session
     },
   } as unknown as Pool
   const run = await requestRun(pool, mark_ms)
@@ -72,14 +85,14 @@ async function runLate({ before, nth }: Sleep, meanwhile: () => Promise<void>): 
     clickhouse: before.includes('erasure_batches') ? slowClickhouse : { ...slowClickhouse, query: clickhouse.query },
   }
   await runErasures(deps, run, lease.signal).catch((error: Error) => {
-    if (!/lease is lost|no longer/.test(error.message)) throw error
+    if (!/lease is lost|was lost|no longer/.test(error.message)) throw error
   })
   expect(left).toBeLessThanOrEqual(0)
 }
 
 const sleeps: Sleep[] = [
-  // The tombstones of the requests that it takes.
-  { before: 'BEGIN', nth: 1 },
+  // The tombstones of the requests that it takes; its first session holds the lock of the step.
+  { before: 'connect', nth: 2 },
   { before: 'INSERT INTO erasure_batches', nth: 1 },
   { before: 'UPDATE erasure_batches', nth: 1 },
   { before: 'DELETE FROM activity_by_day_v1', nth: 1 },
