@@ -13,7 +13,10 @@ export default defineConfig({
       test: {
         name: ring,
         setupFiles: process.env.TRIBUTARY_TEST_SEED ? ['./tools/fixed-seed.ts'] : [],
-        include: [`{packages,services,examples,testing,tools,infra,bench}/**/test/**/*.${ring}.test.ts`],
+        include: [
+          `{packages,services,examples,testing,tools,infra,bench}/**/test/**/*.${ring}.test.ts`,
+          `testing/stories/**/*.${ring}.test.ts`,
+        ],
         // chdb allows one engine a process.
         pool: 'forks' as const,
         // Pure functions: one process imports them once for all files.

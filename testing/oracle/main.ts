@@ -14,10 +14,7 @@ if (!Number.isSafeInteger(histories) || histories < 1) {
   process.exitCode = 2
 } else {
   const tests = join(import.meta.dirname, '..', '..', 'tools', 'test.ts')
-  const histories_of = [
-    'services/standalone/test/reports/report-oracle',
-    'services/standalone/test/erasure/reports-after',
-  ]
+  const histories_of = ['testing/stories/reports/report-oracle', 'testing/stories/erasure/reports-after']
   const run = spawn(process.execPath, [tests, ...histories_of], {
     stdio: 'inherit',
     env: {

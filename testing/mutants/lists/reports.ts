@@ -132,7 +132,7 @@ export const reportMutants: readonly Mutant[] = [
     file: 'services/report-api/src/reports/skan-rows.ts',
     from: 'ifNull(did_win, 1) = 1',
     to: '1',
-    tests: ['services/standalone/test/skan/skan-apps.clickhouse.test.ts'],
+    tests: ['testing/stories/skan/skan-apps.clickhouse.test.ts'],
     only: 'lost ads, re-engagements and development keys count as the app asked',
   },
   {
@@ -192,7 +192,7 @@ export const reportMutants: readonly Mutant[] = [
     file: 'services/report-api/src/grown-money.ts',
     from: 'now.get(one.day)?.events === one.events',
     to: 'now.has(one.day)',
-    tests: ['services/standalone/test/reports/settle-then-change.clickhouse.test.ts'],
+    tests: ['testing/stories/reports/settle-then-change.clickhouse.test.ts'],
     only: 'a payment that was received',
   },
   {

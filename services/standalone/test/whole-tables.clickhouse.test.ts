@@ -6,7 +6,7 @@ import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributar
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { keepTablesWhole } from '../../src/whole-tables.ts'
+import { keepTablesWhole } from '../src/whole-tables.ts'
 
 const openDisk = { open: () => true, opened: async () => {} }
 const broker = { groupOffsets: async () => [] } as unknown as Broker

@@ -14,7 +14,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(scratch, { recursive: true, force: true }))
 
-const command = join(import.meta.dirname, '..', '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
+const command = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
 
 async function backUp(data_dir: string, folder: string) {
   const env = { ...process.env, TRIBUTARY_DATA_DIR: data_dir }

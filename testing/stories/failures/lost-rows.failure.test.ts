@@ -110,7 +110,7 @@ it('tables and log that are both gone are told, until a replay of the audit stor
   expect(await troublesOf(again)).toMatchObject([{ code: 'events_lost', mend: 'npx tributary replay --from-audit' }])
   expect(again.output()).toContain('Tables and log are empty')
   const env = { ...process.env, TRIBUTARY_URL: again.url, TRIBUTARY_DATA_DIR: data_dir }
-  const command = join(import.meta.dirname, '..', '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
+  const command = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')
   await promisify(execFile)(process.execPath, [command, 'replay', '--from-audit'], { env })
   expect(await troublesOf(again)).toEqual([])
   await waitUntilWritten(again.url, data_dir)

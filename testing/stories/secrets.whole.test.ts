@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import { expect, it, onTestFinished } from 'vitest'
 
-const root = join(import.meta.dirname, '..', '..', '..')
+const root = join(import.meta.dirname, '..', '..')
 
 async function sendSigned({ url, demo }: StandaloneProcess, secret?: string): Promise<number> {
   const { COMPANY_KEY, APP_KEY, SIGNING_SECRET = '' } = demo()

@@ -17,7 +17,7 @@ import { outliveRetention, searchLog } from './logged.ts'
 import { type AppToUse, admin, certificate, livePerson, type Person, sendSigned } from './person.ts'
 import { found, inflated, named, searchClickhouse, searchFiles, searchPostgres } from './search.ts'
 
-const root = join(import.meta.dirname, '..', '..', '..', '..')
+const root = join(import.meta.dirname, '..', '..', '..')
 const admin_token = randomUUID()
 const patience = { timeout: 180_000, interval: 100 }
 
