@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code
 import type { Mutant } from '../mutant.ts'
 
-const count_money = 'services/event-writer/src/money/count-money.ts'
-const count_money_tests = ['services/event-writer/test/money/count-money.domain.test.ts']
+const count_money = 'packages/domain/src/money/count-money.ts'
+const count_money_tests = ['packages/domain/test/money/count-money.domain.test.ts']
 
 /** Amounts, claims on transactions, exchange rates. */
 export const moneyMutants: readonly Mutant[] = [
@@ -81,16 +81,16 @@ export const moneyMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#money-once',
     promise: 'between partitions the rank decides before the time',
-    file: 'packages/tables/src/money/cancel-beaten-claims.ts',
-    from: '  b.claim_rank - a.claim_rank ||\n  a.received_at_ms - b.received_at_ms ||',
-    to: '  a.received_at_ms - b.received_at_ms ||\n  b.claim_rank - a.claim_rank ||',
+    file: 'packages/domain/src/money/claims.ts',
+    from: '  b.claim_rank - a.claim_rank || a.received_at_ms - b.received_at_ms',
+    to: '  a.received_at_ms - b.received_at_ms || b.claim_rank - a.claim_rank',
     tests: ['services/event-writer/test/money/transactions.clickhouse.test.ts'],
     only: 'a phone cannot silence a backend',
   },
   {
     rule: 'docs/rules.md#money-once',
     promise: 'between partitions the lowest one wins among equals',
-    file: 'packages/tables/src/money/cancel-beaten-claims.ts',
+    file: 'packages/domain/src/money/claims.ts',
     from: '  a.partition - b.partition ||\n  a.offset - b.offset ||',
     to: '  a.offset - b.offset ||\n  a.partition - b.partition ||',
     tests: ['services/event-writer/test/money/one-request.clickhouse.test.ts'],

@@ -4,12 +4,12 @@ import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { revenueRowColumns } from '@tributary/contracts/rows'
 import {
-  findTransactionClaims,
-  selectTransactions,
+  beatenClaims,
   type TransactionClaim,
   type TransactionLookup,
   transactionOf,
-} from './transaction-keys.ts'
+} from '@tributary/domain/money/claims'
+import { findTransactionClaims, selectTransactions } from './transaction-keys.ts'
 
 /** Columns that name a claim and its money. */
 const placeColumns = ['app_id', 'transaction_key', 'day', 'topic', 'partition', 'offset'] as const
@@ -44,30 +44,6 @@ export async function cancelBeatenClaims(
   for (const [app_id, rows] of Map.groupBy(found, (row) => row.app_id)) await cancel(clickhouse, app_id, rows)
   return found.filter((row) => !done.has(claimOf(row))).length
 }
-
-/** All claims but the best of each transaction, in one order for everybody: rank, received time, log position. */
-export function beatenClaims(claims: readonly TransactionClaim[]): TransactionClaim[] {
-  const best = bestClaims(claims)
-  return claims.filter((claim) => byPrecedence(claim, best.get(transactionOf(claim))!) > 0)
-}
-
-/** The best claim of each transaction, by `transactionOf`. */
-export function bestClaims<Claim extends TransactionClaim>(claims: readonly Claim[]): Map<string, Claim> {
-  const best = new Map<string, Claim>()
-  for (const claim of claims) {
-    const transaction = transactionOf(claim)
-    const other = best.get(transaction)
-    if (other === undefined || byPrecedence(claim, other) < 0) best.set(transaction, claim)
-  }
-  return best
-}
-
-const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
-  b.claim_rank - a.claim_rank ||
-  a.received_at_ms - b.received_at_ms ||
-  a.partition - b.partition ||
-  a.offset - b.offset ||
-  (a.topic < b.topic ? -1 : a.topic > b.topic ? 1 : 0)
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 

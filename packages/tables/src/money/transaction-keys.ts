@@ -1,24 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiterals } from '@tributary/clickhouse/literals'
-
-/** Money of one transaction under one event name. */
-export interface TransactionLookup {
-  app_id: string
-  /** Unsigned 64-bit decimal. */
-  transaction_key: string
-}
-
-/** An event that counted the money of a transaction: when it came and the log position that wrote it. */
-export interface TransactionClaim extends TransactionLookup {
-  /** UTC date of the event. */
-  day: string
-  /** Rank of whoever claims it (`claimRanks`): a higher one has the money whenever it comes. */
-  claim_rank: number
-  received_at_ms: number
-  topic: string
-  partition: number
-  offset: number
-}
+import { type TransactionClaim, type TransactionLookup, transactionOf } from '@tributary/domain/money/claims'
 
 /** Of one statement: 40 000 keys and as many apps stay below `statement_bytes_max`. */
 const lookups_max = 40_000
@@ -64,9 +46,6 @@ export async function selectTransactions<Row extends TransactionLookup>(
 }
 
 const textColumns: ReadonlySet<string> = new Set(['transaction_key', 'event_key', 'day'])
-
-/** The identity of a transaction as one text. */
-export const transactionOf = ({ app_id, transaction_key }: TransactionLookup): string => `${app_id}/${transaction_key}`
 
 const oneOf = (lookups: readonly TransactionLookup[]): string =>
   `t.app_id IN (${textLiterals(lookups.map(({ app_id }) => app_id))})

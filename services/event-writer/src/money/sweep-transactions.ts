@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
+import type { TransactionLookup } from '@tributary/domain/money/claims'
 import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
-import type { TransactionLookup } from '@tributary/tables/money/transaction-keys'
 
 const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
 /** Far longer than it takes from the moment that rows get their time to the moment that everybody sees them. */

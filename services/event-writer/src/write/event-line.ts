@@ -1,5 +1,5 @@
 import type { LogRecord } from '@tributary/broker/broker'
-import type { MoneyKey } from '../money/count-money.ts'
+import type { MoneyKey } from '@tributary/domain/money/count-money'
 import type { RowKey } from './drop-duplicates.ts'
 
 /** One event, ready to be inserted, with what it takes to tell whether it, or its money, is a duplicate. */

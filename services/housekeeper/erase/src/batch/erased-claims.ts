@@ -1,8 +1,8 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { claimRanks } from '@tributary/contracts/rows'
 import { noTransaction } from '@tributary/domain/event-key'
-import { bestClaims } from '@tributary/tables/money/cancel-beaten-claims'
-import { findTransactionClaims, type TransactionClaim, transactionOf } from '@tributary/tables/money/transaction-keys'
+import { bestClaims, type TransactionClaim, transactionOf } from '@tributary/domain/money/claims'
+import { findTransactionClaims } from '@tributary/tables/money/transaction-keys'
 import type { ErasedClaim } from './batch.ts'
 import type { MoneyRow } from './find-expired.ts'
 

@@ -1,5 +1,5 @@
-import { noTransaction } from '@tributary/domain/event-key'
-import { type TransactionClaim, type TransactionLookup, transactionOf } from '@tributary/tables/money/transaction-keys'
+import { noTransaction } from '../event-key.ts'
+import { byRank, type TransactionClaim, type TransactionLookup, transactionOf } from './claims.ts'
 
 /** What decides whether the money of a row counts; `transaction_key` is '0' without money or transaction. */
 export type MoneyKey = Pick<TransactionClaim, 'app_id' | 'transaction_key' | 'claim_rank' | 'received_at_ms'>
@@ -50,6 +50,4 @@ export function countMoney<Row extends MoneyKey & { revenue_counts: 0 | 1 }>(
 
 /** Whether a claim beats one before it in the log, which wins when both are equal. */
 const beats = (claim: MoneyKey, earlier: MoneyKey | undefined): boolean =>
-  earlier === undefined ||
-  claim.claim_rank > earlier.claim_rank ||
-  (claim.claim_rank === earlier.claim_rank && claim.received_at_ms < earlier.received_at_ms)
+  earlier === undefined || byRank(claim, earlier) < 0

@@ -1,9 +1,9 @@
 import { claimRanks } from '@tributary/contracts/rows'
-import { beatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
-import type { TransactionClaim } from '@tributary/tables/money/transaction-keys'
+import type { TransactionClaim } from '@tributary/domain/money/claims'
+import { beatenClaims } from '@tributary/domain/money/claims'
+import { countMoney, transactionsToLookUp } from '@tributary/domain/money/count-money'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { countMoney, transactionsToLookUp } from '../../src/money/count-money.ts'
 
 const range = { topic: 't', partition: 1, from: 10 }
 const row = (transaction_key: string, n = 0, app_id = 'app_1') => ({
