@@ -12,7 +12,7 @@ const libraries = [
   'tenancy',
   'tables',
   'erasure',
-  'door',
+  'gateway',
   'api-docs',
   ...adapters,
 ]
@@ -50,7 +50,7 @@ const allowed: Record<string, string[]> = {
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
   tables: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse', 'postgres', 'service-kit'],
   erasure: ['contracts', 'domain', 'tables', 'audit-store', 'broker', 'postgres', 'service-kit', 'tenancy'],
-  door: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
+  gateway: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
   cli: libraries,
   ...Object.fromEntries(services.map((service) => [service, [...libraries, ...partsOf(service)]])),
   standalone: [...libraries, ...services],

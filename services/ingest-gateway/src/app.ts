@@ -1,6 +1,6 @@
 import type { Routes } from '@tributary/contracts/route'
 import { topics } from '@tributary/contracts/topics'
-import { openDoor } from '@tributary/door/open-door'
+import { openDoor } from '@tributary/gateway/open-door'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
 import { createQuota } from '@tributary/tenancy/quota/quota'

@@ -1,7 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
-import type { DoorDeps } from '@tributary/door/open-door'
+import type { DoorDeps } from '@tributary/gateway/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
 import type { LiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas'

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import type { InFlightLimits } from '@tributary/door/in-flight'
+import type { InFlightLimits } from '@tributary/gateway/in-flight'
 import { sdkEvent, signedHeaders } from '@tributary/testing/builders'
 import { expect, onTestFinished, test } from 'vitest'
 import { openGateway } from './gateway.ts'

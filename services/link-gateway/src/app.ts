@@ -1,5 +1,5 @@
 import type { Routes } from '@tributary/contracts/route'
-import { openDoor } from '@tributary/door/open-door'
+import { openDoor } from '@tributary/gateway/open-door'
 import type { FastifyPluginAsync } from 'fastify'
 import { createClickLog } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'

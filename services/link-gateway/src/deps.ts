@@ -1,5 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
-import type { DoorDeps } from '@tributary/door/open-door'
+import type { DoorDeps } from '@tributary/gateway/open-door'
 import type { Geo } from '@tributary/geo/geo'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Links } from '@tributary/tenancy/attribution/links'

@@ -1,5 +1,5 @@
 import type { Routes } from '@tributary/contracts/route'
-import { openDoor } from '@tributary/door/open-door'
+import { openDoor } from '@tributary/gateway/open-door'
 import type { FastifyPluginAsync } from 'fastify'
 import type { PostbackGatewayDeps } from './deps.ts'
 import { aakRoutes, skanRoutes } from './postback-routes.ts'

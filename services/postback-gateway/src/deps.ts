@@ -1,6 +1,6 @@
 import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
-import type { DoorDeps } from '@tributary/door/open-door'
+import type { DoorDeps } from '@tributary/gateway/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 

@@ -1,4 +1,4 @@
-import { authenticateServerKey, type ServerKeyRule } from '@tributary/door/server-key'
+import { authenticateServerKey, type ServerKeyRule } from '@tributary/gateway/server-key'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'

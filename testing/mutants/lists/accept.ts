@@ -89,23 +89,23 @@ export const acceptMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#acknowledgement',
     promise: '200 waits for the audit object',
-    file: 'packages/door/src/durable.ts',
+    file: 'packages/gateway/src/durable.ts',
     from: "const stored = await audit.catch(refuse('audit_write_failed'))",
     to: "const stored = audit.catch(refuse('audit_write_failed'))",
-    tests: ['packages/door/test/durable.domain.test.ts'],
+    tests: ['packages/gateway/test/durable.domain.test.ts'],
   },
   {
     rule: 'docs/rules.md#acknowledgement',
     promise: '200 waits for the log',
-    file: 'packages/door/src/durable.ts',
+    file: 'packages/gateway/src/durable.ts',
     from: 'if (records.length > 0) await broker.publish(records)',
     to: 'if (records.length > 0) void broker.publish(records)',
-    tests: ['packages/door/test/durable.domain.test.ts'],
+    tests: ['packages/gateway/test/durable.domain.test.ts'],
   },
   {
     rule: 'docs/rules.md#order-of-checks',
     promise: 'an empty body is answered before wrong keys',
-    file: 'packages/door/src/sdk-keys.ts',
+    file: 'packages/gateway/src/sdk-keys.ts',
     from: `  if (ingest.bytes === 0) throw new CodedError('empty_body')
   if (sender === null || sender instanceof Error) throw sender ?? new Error('the keys were not looked up')`,
     to: `  if (sender === null || sender instanceof Error) throw sender ?? new Error('the keys were not looked up')
@@ -116,7 +116,7 @@ export const acceptMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#signature',
     promise: 'a signature in upper case is wrong',
-    file: 'packages/door/src/sdk-keys.ts',
+    file: 'packages/gateway/src/sdk-keys.ts',
     from: "const given = Buffer.from(signature, 'latin1')",
     to: "const given = Buffer.from(signature.toLowerCase(), 'latin1')",
     tests: ['services/ingest-gateway/test/event.service.test.ts'],
@@ -125,7 +125,7 @@ export const acceptMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#credentials',
     promise: 'an app of another company is refused',
-    file: 'packages/door/src/sdk-keys.ts',
+    file: 'packages/gateway/src/sdk-keys.ts',
     from: 'if (app.company_id !== company.company_id) throw',
     to: 'if (app.company_id === null) throw',
     tests: ['services/ingest-gateway/test/event.service.test.ts'],
@@ -134,7 +134,7 @@ export const acceptMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#credentials',
     promise: 'a key without the scope uses up no rate',
-    file: 'packages/door/src/server-key.ts',
+    file: 'packages/gateway/src/server-key.ts',
     from: `  if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })
   reply.headers(await keyRate.spend(key.key_id))`,
     to: `  reply.headers(await keyRate.spend(key.key_id))
@@ -225,7 +225,7 @@ export const quotaMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#quota',
     promise: 'a request that fails gives its events back',
-    file: 'packages/door/src/under-quota.ts',
+    file: 'packages/gateway/src/under-quota.ts',
     from: 'await reservation.giveBack()',
     to: '',
     tests: ['services/ingest-gateway/test/quota.service.test.ts'],

@@ -38,10 +38,10 @@ export const processMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#shares-of-the-gateway',
     promise: 'a slow body has 5 seconds of grace',
-    file: 'packages/door/src/pace.ts',
+    file: 'packages/gateway/src/pace.ts',
     from: 'age_ms < limits.slow_body_grace_ms || ',
     to: '',
-    tests: ['packages/door/test/pace.domain.test.ts'],
+    tests: ['packages/gateway/test/pace.domain.test.ts'],
   },
   {
     rule: 'docs/rules.md#audit-objects',

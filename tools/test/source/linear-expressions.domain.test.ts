@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '..', '..', '..')
 /** Code that reads addresses, headers and user agents of strangers. */
 const folders = [
   'packages/domain/src/link',
-  'packages/door/src',
+  'packages/gateway/src',
   'packages/service-kit/src/http',
   'services/link-gateway/src',
 ]

@@ -1,7 +1,7 @@
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { CodedError } from '@tributary/contracts/errors'
-import { auditHead } from '@tributary/door/request-facts'
+import { auditHead } from '@tributary/gateway/request-facts'
 import type { OpenRecord } from '@tributary/service-kit/consumer/event-records'
 import { auditLine } from './audit-line.ts'
 import { type JudgedBatch, judgeAny, judgePlain } from './judge-batch.ts'

@@ -1,6 +1,6 @@
 import { CvSchemaShown } from '@tributary/contracts/admin/cv-schemas'
 import type { Routes } from '@tributary/contracts/route'
-import { findAsker, requireKeyHeaders } from '@tributary/door/sdk-keys'
+import { findAsker, requireKeyHeaders } from '@tributary/gateway/sdk-keys'
 import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { RouteDeps } from '../deps.ts'
