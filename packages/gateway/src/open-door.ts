@@ -1,9 +1,9 @@
 import { limits } from '@tributary/contracts/limits'
 import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import type { FastifyInstance } from 'fastify'
-import { boundInFlight, type InFlightLimits } from './in-flight.ts'
+import { boundInFlight, type InFlightLimits } from './bodies/in-flight.ts'
+import { refuseWhenFull } from './bodies/refuse-when-full.ts'
 import { type Observers, observeRequests } from './observe-requests.ts'
-import { refuseWhenFull } from './refuse-when-full.ts'
 
 export interface DoorDeps extends Observers {
   now: () => number

@@ -9,9 +9,9 @@ import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
+import { wireBody } from '../src/bodies/read-wire.ts'
 import { makeDurable } from '../src/durable.ts'
 import { openDoor } from '../src/open-door.ts'
-import { wireBody } from '../src/read-wire.ts'
 import { requireServerKey } from '../src/server-key.ts'
 
 /** A new gateway: one route over the door and stores in memory. `beforeAudit` holds its requests in flight. */

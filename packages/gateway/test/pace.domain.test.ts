@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { expect, test } from 'vitest'
-import { createPace } from '../src/pace.ts'
+import { createPace } from '../src/bodies/pace.ts'
 
 /** When a body of so many bytes, which came at once and then stalled, is ended. */
 function endedAfter(bytes: number): number {

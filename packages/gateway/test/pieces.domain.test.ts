@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { createPieces } from '../src/pieces.ts'
+import { createPieces } from '../src/bodies/pieces.ts'
 
 test('a body is joined from pieces of any size, in their order', () => {
   const sizes = fc.array(fc.oneof(fc.integer({ min: 0, max: 9 }), fc.integer({ min: 0, max: 70_000 })), {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createUnsignedBodies, type UnsignedBody } from '../src/unsigned-bodies.ts'
+import { createUnsignedBodies, type UnsignedBody } from '../src/bodies/unsigned-bodies.ts'
 
 const kib = 1024
 const bytes_max = 16 * kib * kib

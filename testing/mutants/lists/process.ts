@@ -38,7 +38,7 @@ export const processMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#shares-of-the-gateway',
     promise: 'a slow body has 5 seconds of grace',
-    file: 'packages/gateway/src/pace.ts',
+    file: 'packages/gateway/src/bodies/pace.ts',
     from: 'age_ms < limits.slow_body_grace_ms || ',
     to: '',
     tests: ['packages/gateway/test/pace.domain.test.ts'],

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { OutgoingRecord } from '@tributary/broker/broker'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
-import { closeRecords, hasFacts, openRecord, openRecords } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, hasFacts, openRecord, openRecords } from '@tributary/gateway/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 
 export const topic = topics.eventsAccepted

@@ -1,6 +1,6 @@
 import { installPartition } from '@tributary/broker/partition'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
-import { closeRecords, openRecords } from '@tributary/service-kit/consumer/event-records'
+import { closeRecords, openRecords } from '@tributary/gateway/event-records'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { transactionSweep } from '../../src/money/sweep-transactions.ts'

@@ -4,13 +4,7 @@ import { acceptBatch } from '@tributary/domain/accept/accept-batch'
 import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
 import { countOnce } from '@tributary/domain/accept/count-once'
 import { findPlainEvents } from '@tributary/domain/accept/plain-events'
-import {
-  events_bytes_max,
-  hasFacts,
-  type OpenRecord,
-  openRecord,
-  openRecords,
-} from '@tributary/service-kit/consumer/event-records'
+import { events_bytes_max, hasFacts, type OpenRecord, openRecord, openRecords } from '@tributary/gateway/event-records'
 import { openPlainReply, openReply } from './batch-reply.ts'
 import { readBatch, splitBatch } from './read-batch.ts'
 

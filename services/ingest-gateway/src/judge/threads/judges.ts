@@ -1,5 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import type { OpenRecord } from '@tributary/service-kit/consumer/event-records'
+import type { OpenRecord } from '@tributary/gateway/event-records'
 import { type BulkInput, type JudgedBulk, judgeBulk } from '../bulk.ts'
 import { type EventInput, type JudgedEvent, judgeEvent } from '../event.ts'
 import { type JudgedPrivacy, judgePrivacy, type PrivacyInput } from '../privacy.ts'

@@ -4,7 +4,7 @@ import { factsHeader, isFact } from '@tributary/contracts/attribution/found'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
-import { joinBounded } from '../http/join-bounded.ts'
+import { joinBounded } from './join-bounded.ts'
 
 /** A client's body as it came: gzip of an object whose member `events` is exactly the accepted events. */
 export type GzipBody = Pick<PackedValue, 'gzip' | 'inflated_bytes'>
