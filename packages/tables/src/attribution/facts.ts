@@ -1,8 +1,9 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
-import type { Fact, Place } from '@tributary/contracts/attribution/found'
+import { type Fact, installEvents, type Place } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
-import { factKeys } from '@tributary/domain/attribute/match-keys'
+import { decidingAliases, isAlias } from '@tributary/domain/attribute/install-of'
+import { factKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byPlace } from '@tributary/domain/attribute/verdict'
 import { utcDay } from '@tributary/domain/utc-day'
 import { ofPartition } from './install-rows.ts'
@@ -34,11 +35,16 @@ export interface DecidingFacts {
   markOf?: (install_uuid: string) => number | null
 }
 
+/** The rows of an install that are read before its facts are chosen in the engine: as many as may decide. */
+const few_rows_max = limits.install_aliases_max + installEvents.length * limits.install_facts_max
+/** The same where the aliases of few users are asked for: most rows of an install with more would be read for nothing. */
+const few_rows_of_users_max = 10
+
 /**
  * Of the facts of some installs of an app those that may decide, in the order of the log: the first events of an install, and
- * its `decidingAliases`. Whoever has the secret of an app may send any number of them. Ids stand in the
- * statement: in the embedded engine a statement with parameters waits for reports. The id alone is read of most granules (PREWHERE): it
- * is in the key of the table, so FINAL sees all rows of a fact or none.
+ * its `decidingAliases`. Whoever has the secret of an app may send any number of them: the engine chooses among those of an install
+ * that has more than a few. Ids stand in the statement: in the embedded engine a statement with parameters waits for reports. The id
+ * alone is read of most granules (PREWHERE): it is in the key of the table, so FINAL sees all rows of a fact or none.
  */
 export async function findDecidingFacts(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -47,28 +53,68 @@ export async function findDecidingFacts(
   { user_keys, users_more = 0, markOf = () => null }: DecidingFacts = {},
 ): Promise<Map<string, Fact[]>> {
   if (install_uuids.length === 0) return new Map()
-  const marks = install_uuids.flatMap((id) => (markOf(id) === null ? [] : [[id, Number(markOf(id))] as const]))
-  const rows = await clickhouse.query<{ fact: string }>(
-    `SELECT fact FROM (SELECT kind, fact, match_keys FROM (
-       SELECT * FROM (
-         SELECT install_uuid, kind, fact, match_keys, received_at_ms, ${placed.join(', ')},
-           JSONExtractString(fact, if(kind = 'alias', 'user_id', 'event_name')) AS name
-         FROM install_facts_v1 FINAL PREWHERE install_uuid IN (${textLiterals(install_uuids)})
-         WHERE app_id = ${textLiteral(app_id)} ${marks.length === 0 ? '' : `AND ${livingSql(marks)}`}
-         ORDER BY ${ordered} LIMIT ${limits.install_facts_max} BY install_uuid, kind, name)
-       ORDER BY ${ordered} LIMIT 1 BY install_uuid, kind, if(kind = 'alias', name, fact))
-     ORDER BY ${ordered} LIMIT ${limits.install_aliases_max + users_more} BY install_uuid, if(kind = 'alias', '', name))
-     WHERE ${user_keys === undefined ? '1' : `kind != 'alias' OR match_keys[1] IN ${keySet(user_keys)}`}`,
+  const users_max = limits.install_aliases_max + users_more
+  const chosen = (uuids: readonly string[]) => {
+    const marks = uuids.flatMap((id) => (markOf(id) === null ? [] : [[id, Number(markOf(id))] as const]))
+    return `PREWHERE install_uuid IN (${textLiterals(uuids)})
+         WHERE app_id = ${textLiteral(app_id)} ${marks.length === 0 ? '' : `AND ${livingSql(marks)}`}`
+  }
+  const rows_max = user_keys === undefined ? few_rows_max + users_more : few_rows_of_users_max
+  const few = await selectFacts(
+    clickhouse,
+    `SELECT fact FROM install_facts_v1 FINAL ${chosen(install_uuids)} LIMIT ${rows_max + 1} BY install_uuid`,
   )
-  const facts = rows.map(({ fact }) => JSON.parse(fact) as Fact).toSorted((a, b) => byPlace(a.place, b.place))
-  return Map.groupBy(facts, ({ install_uuid }) => install_uuid)
+  const many = [...few].flatMap(([uuid, facts]) => (facts.length > rows_max ? [uuid] : []))
+  const first =
+    many.length === 0 ? [] : await selectFacts(clickhouse, firstFactsSql(chosen(many), users_max, user_keys))
+  const wanted = user_keys === undefined ? null : new Set(user_keys)
+  const isWanted = (fact: Fact) => wanted === null || !isAlias(fact) || wanted.has(matchKey('user', fact.user_id))
+  const found = [...few, ...first].map(([uuid, facts]): [string, Fact[]] => {
+    const deciding = [...facts.filter((fact) => !isAlias(fact)), ...decidingAliases(facts, users_max)]
+    return [uuid, deciding.filter(isWanted).toSorted((a, b) => byPlace(a.place, b.place))]
+  })
+  return new Map(found.filter(([, facts]) => facts.length > 0))
 }
+
+async function selectFacts(clickhouse: Pick<Clickhouse, 'query'>, sql: string): Promise<Map<string, Fact[]>> {
+  const rows = await clickhouse.query<{ fact: string }>(sql)
+  return Map.groupBy(
+    rows.map(({ fact }) => JSON.parse(fact) as Fact),
+    ({ install_uuid }) => install_uuid,
+  )
+}
+
+/** SQL of the facts of the first events of each name of an install, and of the first aliases of its first users. */
+const firstFactsSql = (chosen: string, users_max: number, user_keys?: readonly string[]): string => `
+  SELECT fact FROM install_facts_v1 FINAL ${chosen} AND
+    ${user_keys === undefined ? '' : `(kind != 'alias' OR match_keys[1] IN ${keySet(user_keys)}) AND`}
+    if(kind = 'alias', (install_uuid, match_keys[1], received_at_ms) IN (${firstAliasesSql(chosen, users_max)}),
+      (install_uuid, topic, partition, offset, event_index) IN (${firstEventsSql(chosen)}))
+  ORDER BY received_at_ms, ${placed.join(', ')} LIMIT 1 BY install_uuid, if(kind = 'alias', toString(match_keys[1]), fact)`
 
 /** SQL of `byPlace`. */
 const placed = ["substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'event_index']
 
-/** Installs by their place, aliases as `decidingAliases` orders them. */
-const ordered = `if(kind = 'alias', received_at_ms, 0), ${placed.join(', ')}`
+/**
+ * SQL of the installs, users and times of the first aliases of the first users of each install; more where times are equal. The key
+ * of the table begins with the install, so that memory holds the users of one at a time (`in_order`).
+ */
+const firstAliasesSql = (chosen: string, users_max: number): string => `
+  SELECT install_uuid, first.2, first.1 FROM (
+    SELECT install_uuid, minMap([match_keys[1]], [received_at_ms]) AS times,
+      arraySort(arrayZip(times.2, times.1)) AS firsts, firsts[least(${users_max}, length(firsts))].1 AS last_ms
+    FROM install_facts_v1 ${chosen} AND kind = 'alias' GROUP BY app_id, install_uuid ${in_order})
+  ARRAY JOIN arrayFilter(one -> one.1 <= last_ms, firsts) AS first`
+
+/** SQL of the installs and positions of the first events of each name of each install. */
+const firstEventsSql = (chosen: string): string => `
+  SELECT install_uuid, first.3, first.2, first.4, first.5 FROM (
+    SELECT install_uuid, groupArraySorted(${limits.install_facts_max})((${placed.join(', ')})) AS firsts
+    FROM install_facts_v1 ${chosen} AND kind != 'alias'
+    GROUP BY app_id, install_uuid, JSONExtractString(fact, 'event_name') ${in_order})
+  ARRAY JOIN firsts AS first`
+
+const in_order = 'SETTINGS optimize_aggregation_in_order = 1, max_threads = 1'
 
 /** SQL of what no mark of an erasure covers. */
 const livingSql = (marks: readonly (readonly [install_uuid: string, mark_ms: number])[]): string => `

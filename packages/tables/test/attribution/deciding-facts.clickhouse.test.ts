@@ -75,3 +75,26 @@ test('facts of an erased life hide none of the new one, also where the erased ev
   expect(found.get('again')!.map(({ place }) => place.offset)).toEqual([700, 701])
   expect(found.get('i')).toBeDefined()
 })
+
+test('installs with any number of users and events are read in little memory, and as one with few', async () => {
+  const rows = (uuid: string, kind: string, name: string, key: string) =>
+    `SELECT '${app_id}', concat('${uuid}', toString(number % 20)), toDate(${t0} / 1000), ${t0} + intDiv(number, 20), '${kind}',
+       concat('{"kind":"${kind}","install_uuid":"${uuid}', toString(number % 20), '",${name},"filling":"', repeat('x', 300), '","place":{"topic":"t@a","partition":0,"offset":', toString(number), ',"index":0}}'),
+       [${key}], 't@a', 0, number, 0 FROM numbers(200000)`
+  const inserts = [
+    rows('told', 'alias', `"user_id":"', toString(number), '"`, 'number'),
+    rows('opened', 'install', `"event_name":"app_first_open"`, '1'),
+  ]
+  for (const select of inserts)
+    await clickhouse.command(
+      `INSERT INTO install_facts_v1 (app_id, install_uuid, day, received_at_ms, kind, fact, match_keys, topic, partition, offset, event_index) ${select}`,
+    )
+  const bounded: Parameters<typeof findDecidingFacts>[0] = {
+    query: (sql) => clickhouse.query(`${sql} SETTINGS max_memory_usage = 60000000, max_threads = 1`),
+  }
+  const uuids = numbers(0, 20).flatMap((n) => [`told${n}`, `opened${n}`])
+  const found = await findDecidingFacts(bounded, app_id, uuids)
+  const offsets = (uuid: string) => found.get(uuid)!.map(({ place }) => place.offset)
+  expect(offsets('told3')).toEqual(numbers(0, limits.install_aliases_max).map((n) => 3 + n * 20))
+  expect(offsets('opened3')).toEqual(numbers(0, limits.install_facts_max).map((n) => 3 + n * 20))
+})
