@@ -1,7 +1,7 @@
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { textLiteral } from '@tributary/clickhouse/literals'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -73,7 +73,7 @@ export async function runRetention(
     done.raw_waits = true
   }
   // 1. Readers know from now on which days are going: reports take whole days, and candidates of these clicks stay.
-  await markClicks(pool, apps, now_ms)
+  await markClicks(deps, apps, now_ms)
   // 2. Addresses, while reports that began before the marks come to their end.
   await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
   await pause(limits.report_run_ms_max, signal)
@@ -122,13 +122,54 @@ async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now
   return blanked
 }
 
-const markClicks = (pool: Pool, apps: readonly KeptApp[], now_ms: number): Promise<void> =>
-  markCompanies(
+/** A mark of a clock that was ahead goes back to the first day of which the run ahead, or whoever came later, left a click. */
+async function markClicks(
+  { pool, clickhouse }: RetentionDeps,
+  apps: readonly KeptApp[],
+  now_ms: number,
+): Promise<void> {
+  const today = utcDay(now_ms)
+  const { rows } = await pool.query<{ company_id: string }>(
+    'SELECT company_id FROM companies WHERE clicks_deleted_before > $1',
+    [today],
+  )
+  const ahead = new Set(rows.map(({ company_id }) => company_id))
+  const left = await findFirstClicks(
+    clickhouse,
+    apps.filter(({ company_id }) => ahead.has(company_id)),
+  )
+  const marks = new Map<string, string>()
+  for (const { company_id, keep_click_days } of apps) {
+    const kept = firstKeptDay(now_ms, keep_click_days)
+    marks.set(company_id, ahead.has(company_id) ? latestDay(kept, left.get(company_id) ?? today) : kept)
+  }
+  await markCompanies(
     pool,
     'clicks_deleted_before',
-    apps.map(({ company_id, keep_click_days }) => ({ company_id, to: firstKeptDay(now_ms, keep_click_days) })),
+    [...marks].map(([company_id, to]) => ({ company_id, to })),
     now_ms,
   )
+}
+
+/** By company the UTC day of the oldest click. */
+async function findFirstClicks(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  apps: readonly KeptApp[],
+): Promise<Map<string, string>> {
+  if (apps.length === 0) return new Map()
+  const companies = new Map(apps.map(({ app_id, company_id }) => [app_id, company_id]))
+  const rows = await clickhouse.query<{ app_id: string; first: string }>(
+    `SELECT app_id, toString(min(day)) AS first FROM clicks_raw_v1 WHERE app_id IN (${textLiterals(companies.keys())}) GROUP BY app_id`,
+  )
+  const first = new Map<string, string>()
+  for (const { app_id, first: day } of rows) {
+    const company_id = companies.get(app_id)!
+    first.set(company_id, [day, first.get(company_id) ?? day].toSorted()[0]!)
+  }
+  return first
+}
+
+const latestDay = (a: string, b: string): string => (a > b ? a : b)
 
 /** A mark goes back only from the future, where a clock that was ahead had put it. */
 async function markCompanies(

@@ -118,3 +118,36 @@ test('what comes after a clock that was ahead is kept and blanked in its time', 
   )
   expect(rows).toEqual([{ day: dayOf(37) }])
 })
+
+test('the mark of deleted clicks goes back from the future to no day whose clicks a run ahead has deleted', async () => {
+  const request = { actor: 'test', request_id: 'r', now_ms: first_ms }
+  const { company_id } = await createCompany(postgres.pool, { name: 'B', plan: 'free' }, request)
+  const input = { company_id, name: 'Game', platform: 'android' as const }
+  const { app_id } = await createApp(postgres.pool, masterKeys, input, request)
+  await changeCompany(postgres.pool, company_id, { keep_click_days: 10 }, request)
+  const job = openJob()
+  const markOf = async () => {
+    const sql = 'SELECT clicks_deleted_before::text AS day FROM companies WHERE company_id = $1'
+    return (await postgres.pool.query<{ day: string }>(sql, [company_id])).rows[0]!.day
+  }
+  await storeDays({ clickhouse, audit }, { company_id, app_id }, [595, 598])
+  await job.at(after(700) + 3 * hour_ms)
+  expect(await markOf()).toBe(dayOf(690))
+  await storeDays({ clickhouse, audit }, { company_id, app_id }, [600])
+  await job.at(after(601) + 3 * hour_ms)
+  expect(await markOf()).toBe(dayOf(600))
+  await job.at(after(612) + 3 * hour_ms)
+  expect(await markOf()).toBe(dayOf(602))
+})
+
+test('without any click the mark of deleted clicks goes back from the future to today', async () => {
+  const request = { actor: 'test', request_id: 'r', now_ms: first_ms }
+  const { company_id } = await createCompany(postgres.pool, { name: 'C', plan: 'free' }, request)
+  await createApp(postgres.pool, masterKeys, { company_id, name: 'Game', platform: 'android' }, request)
+  await changeCompany(postgres.pool, company_id, { keep_click_days: 10 }, request)
+  const job = openJob()
+  await job.at(after(900) + 3 * hour_ms)
+  await job.at(after(801) + 3 * hour_ms)
+  const sql = 'SELECT clicks_deleted_before::text AS day FROM companies WHERE company_id = $1'
+  expect((await postgres.pool.query(sql, [company_id])).rows).toEqual([{ day: dayOf(801) }])
+})
