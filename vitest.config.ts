@@ -12,7 +12,7 @@ export default defineConfig({
     projects: rings.map((ring) => ({
       test: {
         name: ring,
-        setupFiles: process.env.TRIBUTARY_TEST_SEED ? ['./tools/fixed-seed.ts'] : [],
+        setupFiles: ['./tools/note-worker.ts', ...(process.env.TRIBUTARY_TEST_SEED ? ['./tools/fixed-seed.ts'] : [])],
         include: [
           `{packages,services,examples,testing,tools,infra,bench}/**/test/**/*.${ring}.test.ts`,
           `testing/stories/**/*.${ring}.test.ts`,

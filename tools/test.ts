@@ -9,10 +9,11 @@ import { processesWith } from './left-processes.ts'
 /**
  * `npm test [-- vitest arguments]`: runs all tests but those of `npm run prove`, and closes with one line `N passed, N failed`. The logs of started
  * programs are kept and searched for secrets (`tools/log-check`), which counts as one more test.
+ * The worker of a file that takes too long is ended, and the file fails (`WorkerLimit`).
  * Files in which a test or hook hung run once more, alone, when nothing else failed; a failed promise is never tried again.
  * Processes that tests leave behind are ended. They fail the run with a line behind that one.
  */
-const reporters = ['--reporter=default', `--reporter=${join(import.meta.dirname, 'closing-line.ts')}`]
+const reporters = ['default', ...['worker-limit.ts', 'closing-line.ts'].map((file) => join(import.meta.dirname, file))]
 const gib = 2 ** 30
 const memory_dir = '/dev/shm'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
@@ -38,6 +39,7 @@ const env = {
   ...process.env,
   NODE_OPTIONS: `${process.env.NODE_OPTIONS ?? ''} --import=${preload}`.trim(),
   KEEP_STDERR_IN: logs,
+  WORKERS_IN: folder('workers'),
   TMPDIR: folder('tmp'),
   // What tests make once and copy.
   KEEP_TEMPLATES_IN: folder('templates'),
@@ -76,7 +78,10 @@ async function endLeftProcesses(): Promise<string[]> {
 }
 
 function runVitest(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const vitest = spawn('vitest', ['run', ...reporters, ...args], { stdio: 'inherit', env: environment })
+  const vitest = spawn('vitest', ['run', ...reporters.map((one) => `--reporter=${one}`), ...args], {
+    stdio: 'inherit',
+    env: environment,
+  })
   // Vitest ends its tests first, and their data goes after that.
   const end = (signal: NodeJS.Signals) => {
     isEnded = true

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { hour_ms } from '@tributary/contracts/limits'
 
 /** Random histories with erasures, second lives and retention, one for so many without: each is written several times. */
 const without_erasures = 5
@@ -19,6 +20,8 @@ if (!Number.isSafeInteger(histories) || histories < 1) {
     stdio: 'inherit',
     env: {
       ...process.env,
+      // Many histories take hours.
+      FILE_MS_MAX: String(24 * hour_ms),
       TRIBUTARY_TEST_HISTORIES: String(histories),
       TRIBUTARY_TEST_ERASURES: String(Math.ceil(histories / without_erasures)),
     },

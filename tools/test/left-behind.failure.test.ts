@@ -12,23 +12,40 @@ const leaves = `
   import { it } from 'vitest'
   it('passes', () => void spawn('sleep', ['600.${process.pid}'], { stdio: 'inherit', detached: true }).unref())`
 
-it('npm test ends, and fails, when a test left a process behind that holds the output', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'tributary-left-'))
+/** Runs `npm test` in a folder with these files beside one that passes. */
+async function runTests(name: string, files: Record<string, string>, env: Record<string, string>) {
+  const folder = mkdtempSync(join(tmpdir(), `tributary-${name}-`))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  writeFileSync(join(folder, 'leaves.test.mjs'), leaves)
+  for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content)
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
-    `export default { test: { pool: 'forks', include: ['*.test.mjs'] } }`,
+    `export default { test: { pool: 'forks', include: ['*.test.mjs'], setupFiles: [${JSON.stringify(join(root, 'tools/note-worker.ts'))}] } }`,
   )
   const child = spawn(process.execPath, [join(root, 'tools/bootstrap.mjs'), 'tools/test.ts'], {
     cwd: folder,
-    env: { ...process.env, CLOSE_MS_MAX: '1', LEFT_MS_MAX: '1' },
+    env: { ...process.env, CLOSE_MS_MAX: '1', LEFT_MS_MAX: '1', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise((resolve) => child.on('close', resolve))
   const [stdout, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended])
+  return { stdout, stderr, code }
+}
+
+it('npm test ends, and fails, when a test left a process behind that holds the output', async () => {
+  const { stdout, stderr, code } = await runTests('left', { 'leaves.test.mjs': leaves }, {})
   expect(stdout).toMatch(/^1 passed, 0 failed$/m)
   expect(stderr).toMatch(new RegExp(`left processes behind:\\n(.*\\n)*sleep 600.${process.pid}$`, 'm'))
+  expect(code).toBe(1)
+})
+
+it('npm test ends a file that loops without a pause, names it, fails, and runs the others', async () => {
+  const files = {
+    'loops.test.mjs': `import { it } from 'vitest'\nit('never ends', () => { for (;;) {} })`,
+    'passes.test.mjs': `import { it } from 'vitest'\nit('passes', () => {})`,
+  }
+  const { stdout, stderr, code } = await runTests('loops', files, { FILE_MS_MAX: '3000' })
+  expect(stderr).toContain('loops.test.mjs took longer than 3 s: its worker was ended')
+  expect(stdout).toMatch(/^1 passed, [12] failed$/m)
   expect(code).toBe(1)
 })
