@@ -185,11 +185,10 @@ function batchOf(given: Measured, n: number): Batch<Found> {
       source: `${topic.name}@bench`,
       from,
       to: from + installs - 1,
-      begun: 1,
-      tries: 1,
+      attempt: 1,
       tombstones: noTombstones,
     },
-    ...{ token: `bench/${from}`, repeated: false, state: undefined, signal: new AbortController().signal },
+    ...{ token: `bench/${from}`, state: undefined, signal: new AbortController().signal },
     records: Array.from({ length: installs }, (_, at) => ({ value: installOf(given, from + at), record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
   }

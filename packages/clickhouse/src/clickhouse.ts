@@ -6,8 +6,8 @@ export interface InsertBlock {
   lines: Buffer | string
   /** Idempotency token: a second insert with it changes neither the table nor any view. */
   token: string
-  /** How often this block was tried, this time included: each try may take longer than the one before. */
-  tries?: number
+  /** Number of this attempt at the block, from 1: each may take longer than the one before. */
+  attempt?: number
 }
 
 /** A statement may be this long; adapters raise the engine's own limit (256 KiB) to it. */
@@ -24,9 +24,9 @@ export interface Clickhouse {
    */
   isInserting(token_prefix: string): Promise<boolean>
   /**
-   * DDL and other statements without rows. `name` is what `isInserting` finds it by; `tries` as of an insert.
+   * DDL and other statements without rows. `name` is what `isInserting` finds it by; `attempt` as of an insert.
    */
-  command(sql: string, options?: { name?: string; tries?: number }): Promise<void>
+  command(sql: string, options?: { name?: string; attempt?: number }): Promise<void>
   checkHealth(): Promise<void>
   close(): Promise<void>
 }

@@ -10,7 +10,7 @@ export interface InsertRowsOptions {
   into: Pick<InsertBlock, 'table' | 'columns'>
   /** Token of the batch; each block adds the hash of its lines. */
   token: string
-  tries: number
+  attempt: number
 }
 
 interface Block<Row> {
@@ -31,7 +31,7 @@ export interface RefusedRow<Row> {
 export async function insertRows<Row>(
   rows: readonly Row[],
   lineOf: (row: Row) => string,
-  { clickhouse, failed, into, token: batch_token, tries }: InsertRowsOptions,
+  { clickhouse, failed, into, token: batch_token, attempt }: InsertRowsOptions,
 ): Promise<RefusedRow<Row>[]> {
   const toBlock = (some: readonly Row[]): Block<Row> => ({ rows: some, lines: some.map(lineOf).join('\n') })
   const refused: RefusedBlock<Block<Row>>[] = await insertDivided(toBlock(rows), {
@@ -41,7 +41,7 @@ export async function insertRows<Row>(
       const half = Math.ceil(all.length / 2)
       return all.length < 2 ? null : [toBlock(all.slice(0, half)), toBlock(all.slice(half))]
     },
-    insert: ({ lines }, token) => clickhouse.insert({ ...into, lines, token, tries }),
+    insert: ({ lines }, token) => clickhouse.insert({ ...into, lines, token, attempt }),
   })
   return refused.map(({ block, err }) => ({ row: block.rows[0]!, err }))
 }

@@ -83,11 +83,11 @@ export function eventWriter({
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
       if (batch.state === undefined) await beginLog(batch)
       // Before the look-up: a key that lands after it would be put in once more.
-      if (batch.repeated) await refuseWhileInserting(clickhouse, `${batch.token}/`)
+      if (batch.attempt > 1) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToLookUp(rows))
       const living = await forgetErasedKeys(clickhouse, rows, known, marks, now())
-      const counted = dropDuplicates(rows, living, batch.repeated ? range : null)
+      const counted = dropDuplicates(rows, living, batch.attempt > 1 ? range : null)
       batch.dropped('duplicate', rows.length - counted.length)
       const claims = await findTransactionClaims(clickhouse, transactionsToLookUp(counted))
       lookedUp?.()
@@ -101,7 +101,7 @@ export function eventWriter({
       // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
       // writes at this very moment is left to the sweep.
       if (money.contested.length > 0) {
-        const taken_back = await cancelBeatenClaims(clickhouse, money.contested, { again: batch.repeated })
+        const taken_back = await cancelBeatenClaims(clickhouse, money.contested, { again: batch.attempt > 1 })
         cancelled?.inc(taken_back)
       }
       for (const { record, err } of refused) {

@@ -165,7 +165,7 @@ SETTINGS optimize_aggregation_in_order = 1`)
   // A token of its own each time: the table may have been emptied since the same rows were inserted.
   const token = `postback-writer/beaten/${randomUUID()}`
   const into = { table: 'postback_beaten_claims_v1', columns: ['day', 'claim_key'] }
-  const how = { clickhouse, failed: createFailedInserts(), into, token, tries: 1 }
+  const how = { clickhouse, failed: createFailedInserts(), into, token, attempt: 1 }
   await insertRows(beaten, ({ on, claim_key }) => JSON.stringify([on, claim_key]), how)
 }
 

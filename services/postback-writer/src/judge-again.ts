@@ -132,7 +132,7 @@ async function judgePage({ clickhouse, postbackKeys, now, registry }: JudgeAgain
   })
   const into = { table: 'postbacks_decoded_v1', columns: decodedColumns }
   const token = 'postback-writer/judged-again'
-  await insertRows(rows, decodedLine, { clickhouse, failed: createFailedInserts(), into, token, tries: 1 })
+  await insertRows(rows, decodedLine, { clickhouse, failed: createFailedInserts(), into, token, attempt: 1 })
   await markBeaten(clickhouse, rows)
   const counted = registry && judgedTotal(registry)
   for (const { protocol, verdict } of judged) counted?.inc({ protocol, verdict })

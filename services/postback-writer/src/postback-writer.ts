@@ -67,14 +67,14 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
       const place = { topic: source, partition, offset }
       return { received, place, raw: rawLine(received, place) }
     },
-    async handle({ records, token, tries, dead, written, state, keep }) {
+    async handle({ records, token, attempt, dead, written, state, keep }) {
       const keys = postbackKeys.current()
       const judged = await judgeAll(
         records.map(({ value }) => value.received),
         keys,
       )
       const rows = records.map((one, n) => ({ ...one, judged: judged[n]! }))
-      const how = { clickhouse, failed, token, tries }
+      const how = { clickhouse, failed, token, attempt }
 
       // 1. The postbacks are stored as they came. A crash now: they are inserted again, into a set.
       const raw = { table: 'postbacks_raw_v1', columns: rawColumns }

@@ -103,8 +103,8 @@ export const writerMutants: readonly Mutant[] = [
     rule: 'docs/adr/0001-intent-in-offset-metadata.md',
     promise: 'a batch is committed only when it is handled',
     file: batch,
-    from: 'return callHandle(context, chunk, progress, take, { tries, fence, tombstones })',
-    to: 'void callHandle(context, chunk, progress, take, { tries, fence, tombstones })\n    return { dead: new Map(), dropped: new Map(), written: 0, state: progress.state }',
+    from: 'return callHandle(context, chunk, progress, take, { fence, tombstones })',
+    to: 'void callHandle(context, chunk, progress, take, { fence, tombstones })\n    return { dead: new Map(), dropped: new Map(), written: 0, state: progress.state }',
     tests: batch_tests,
   },
   {
@@ -145,7 +145,7 @@ export const writerMutants: readonly Mutant[] = [
     file: 'services/attribution/clicks/src/click-writer.ts',
     from: "await timed('archive', () => archiveClicks(",
     to: `await insertRows(records, ({ value }) => value.line, {
-          ...{ clickhouse, failed, token, tries, into: { table: 'clicks_raw_v1', columns: clickColumns } },
+          ...{ clickhouse, failed, token, attempt, into: { table: 'clicks_raw_v1', columns: clickColumns } },
         }),
           await timed('archive', () => archiveClicks(`,
     only: 'nothing is written before the archive is durable',

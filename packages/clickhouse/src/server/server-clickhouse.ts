@@ -94,7 +94,7 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     })
   const clickhouse: Clickhouse = {
     query,
-    insert: ({ table, columns, lines, token, tries = 1 }) =>
+    insert: ({ table, columns, lines, token, attempt = 1 }) =>
       run(
         async (abort_signal) => {
           const { body, headers } = await compressRows(lines)
@@ -109,11 +109,11 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
           })
           await buffer(stream)
         },
-        Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1)),
+        Math.min(insert_ms_max, query_timeout_ms * 2 ** (attempt - 1)),
       ),
     isInserting: (token_prefix) => run(() => isAnyInserting(query, token_prefix)),
-    command(sql, { name, tries = 1 } = {}) {
-      const timeout_ms = Math.min(insert_ms_max, query_timeout_ms * 2 ** (tries - 1))
+    command(sql, { name, attempt = 1 } = {}) {
+      const timeout_ms = Math.min(insert_ms_max, query_timeout_ms * 2 ** (attempt - 1))
       return run(async (abort_signal) => {
         const named = name !== undefined && { query_id: `${name}/${randomUUID()}` }
         // A server goes on with what its client gave up, and statements that are tried again would pile up there.

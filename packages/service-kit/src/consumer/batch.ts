@@ -83,16 +83,16 @@ export async function handleBatch<T>(
   const tombstones = await retried('tombstones', () => tombstonesOf(context, progress, take, declareIntent))
 
   // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same
-  //    records, the same token and state, and `repeated` set: it has to find out what of its effects is there.
-  let tries = 0
+  //    records, the same token and state, and the next `attempt`: it has to find out what of its effects is there.
+  let is_first = true
   const tally = await retried('handle', async () => {
-    tries += 1
     // What an earlier call left on its way may land behind what this one does: its number tells them apart.
-    if (tries > 1) {
+    if (!is_first) {
       progress.intent!.begun += 1
       await declareIntent()
     }
-    return callHandle(context, chunk, progress, take, { tries, fence, tombstones })
+    is_first = false
+    return callHandle(context, chunk, progress, take, { fence, tombstones })
   })
   await crash(3)
 
@@ -164,8 +164,8 @@ async function callHandle<T>(
   { consumer, logger }: BatchContext<T>,
   chunk: Chunk,
   progress: Progress,
-  { from, to, records, reprocessed }: Take<Decoded<T>>,
-  given: Pick<Batch<T>, 'tries' | 'fence' | 'tombstones'>,
+  { from, to, records }: Take<Decoded<T>>,
+  given: Pick<Batch<T>, 'fence' | 'tombstones'>,
 ): Promise<Tally> {
   const { topic, partition, signal } = chunk
   const { log, state, intent } = progress
@@ -185,8 +185,7 @@ async function callHandle<T>(
   }
   const batch: Batch<T> = {
     ...{ topic, partition, from, to, signal, state, ...given },
-    repeated: given.tries > 1 || reprocessed,
-    begun: intent!.begun,
+    attempt: intent!.begun,
     source: sourceOf(topic, progress),
     token: `${consumer.name}/${topic}/${partition}/${log}/${from}-${to}`,
     records: good,

@@ -23,17 +23,13 @@ export interface Batch<T> {
   /** `<consumer>/<topic>/<partition>/<log>/<from>-<to>`: same token, same records. */
   token: string
   records: readonly DecodedRecord<T>[]
-  /** An earlier try, of this process or another, may have left some of its effects. */
-  repeated: boolean
   /**
    * Number of this call of `handle` with this batch, over all processes, from 1; durable before the call. A number may be
-   * skipped, and none comes twice.
+   * skipped, and none comes twice. From 2 on an earlier attempt may have left some of its effects.
    */
-  begun: number
+  attempt: number
   /** The tombstones that the batch pinned: every try gets the same. None for a consumer that pins none. */
   tombstones: Tombstones
-  /** How often this process has called `handle` with this batch, this time included. */
-  tries: number
   /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */
   state: unknown
   /** Has a small value (JSON, at most 2 KB) committed together with the end of this batch. */

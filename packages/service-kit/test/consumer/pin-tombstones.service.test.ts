@@ -43,8 +43,8 @@ test('a batch that is found declared keeps its number, on every try of every pro
   erase(store)
   const seen: [number, boolean][] = []
   let failures = 3
-  const consumer = pinning(store, ({ tombstones, repeated }) => {
-    seen.push([tombstones.number, repeated])
+  const consumer = pinning(store, ({ tombstones, attempt }) => {
+    seen.push([tombstones.number, attempt > 1])
     erase(store)
     if (failures-- > 0) throw new Error('dependency away')
   })

@@ -76,10 +76,10 @@ test('each call of handle with a batch has a higher number, whoever makes it and
       const calls = new Map<string, number[]>()
       const count = async (failures: number, steps: number) => {
         let [toFail, left] = [failures, steps]
-        const consumer = reader(({ token, begun }) => {
-          calls.set(token, [...(calls.get(token) ?? []), begun])
+        const consumer = reader(({ token, attempt }) => {
+          calls.set(token, [...(calls.get(token) ?? []), attempt])
           const durable = JSON.parse(committedAt(broker)!.metadata)
-          expect(durable.begun).toBe(begun)
+          expect(durable.begun).toBe(attempt)
           if (toFail-- > 0) throw new Error('dependency away')
         })
         const crash = () => {

@@ -20,12 +20,12 @@ export async function insertSelect(
   )
   await clickhouse.command(`${sql}\nSETTINGS ${settingsSql({ ...settings, ...more })}`, {
     name: 'settle',
-    tries: settle_tries,
+    attempt: settle_attempt,
   })
 }
 
 /** How long a statement may take: as long as an insert that was tried this often. */
-const settle_tries = 3
+const settle_attempt = 3
 
 /** A row is known by its stamp: no token. */
 const settings = {

@@ -109,7 +109,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       return { click: { ...click, place }, line: clickLine(click, place), archived }
     },
     async handle(batch) {
-      const { source, partition, from, to, token, tries, tombstones, dead, written, state, keep } = batch
+      const { source, partition, from, to, token, attempt, tombstones, dead, written, state, keep } = batch
       const records = batch.records.filter(({ value }) => !isErased(value, tombstones))
       batch.dropped('erased', batch.records.length - records.length)
       const clicks = records.map(({ value }) => value.click)
@@ -124,7 +124,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.
       const into = { table: 'clicks_raw_v1', columns: clickColumns }
       const refused = await timed('insert', () =>
-        insertRows(records, ({ value }) => value.line, { clickhouse, failed, into, token, tries }),
+        insertRows(records, ({ value }) => value.line, { clickhouse, failed, into, token, attempt }),
       )
       await crash(2)
 

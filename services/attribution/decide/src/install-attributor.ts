@@ -92,7 +92,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       const { facts, lookups } = withoutGone(batch)
       // 1. Re-decisions are taken, with the numbers of their reasons, before any evidence is read. A crash after it, or
       //    before 7: the next try takes the same ones, so that what this try may still publish is outranked.
-      const slice = { partition: batch.partition, name: `${batch.token}/${batch.begun}` }
+      const slice = { partition: batch.partition, name: `${batch.token}/${batch.attempt}` }
       const entries = await takeEntries(batch, slice)
       if (facts.length === 0 && entries.length === 0) return
       // 2. The facts are stored: whoever inserts a click from now on finds these installs. A crash after it: they are
@@ -103,7 +103,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       const open = entries.filter(({ app_id }) => !batch.tombstones.isLocked(app_id))
       const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch, facts, open, lookups))
       // 4. The installs are decided, in memory only.
-      const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.begun }
+      const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.attempt }
       const done = await timed('decide', () =>
         Promise.all(works.map((work) => places.runExclusive(() => decideApp({ ...deps, lookups }, work, decided_at)))),
       )
@@ -208,12 +208,12 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
 
   /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */
   async function insertFacts(
-    { token, tries }: Batch<Found>,
+    { token, attempt }: Batch<Found>,
     facts: readonly DecodedRecord<Fact>[],
   ): Promise<Set<DecodedRecord<Fact>>> {
     if (facts.length === 0) return new Set()
     const into = { table: 'install_facts_v1', columns: factColumns }
-    const options = { clickhouse, failed, into, token, tries }
+    const options = { clickhouse, failed, into, token, attempt }
     const refused = await insertRows(facts, ({ value }) => factLine(value), options)
     for (const { row, err } of refused) {
       const { topic, partition, offset } = row.record

@@ -46,9 +46,16 @@ function waiting() {
   })
   const stop = new AbortController()
   const handled = attributor.handle({
-    ...{ topic: 'installs.found.v1', partition: 0, source: 'installs.found.v1@a', from: 0, to: 0, begun: 1, tries: 1 },
+    ...{
+      topic: 'installs.found.v1',
+      partition: 0,
+      source: 'installs.found.v1@a',
+      from: 0,
+      to: 0,
+      attempt: 1,
+    },
     tombstones: noTombstones,
-    ...{ token: 't', repeated: false, state: undefined, signal: stop.signal },
+    ...{ token: 't', state: undefined, signal: stop.signal },
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
     records: [{ value: Found.parse(install(1)), record: {} }],
   } as unknown as Batch<Found>)

@@ -8,7 +8,7 @@ import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import { ofPartition } from '@tributary/tables/attribution/install-rows'
 import { bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
 
-type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
+type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'attempt' | 'fence'>
 
 /** The tables that views fill from `installs_v1`. */
 const filled = derivedNames.filter((name) => derivedOf(name).from === 'installs_v1')
@@ -63,7 +63,7 @@ async function tailOf(
 }
 
 /** Puts the rows into a table again. It is a set: what it has counts once, also without the engine's own deduplication. */
-async function refill(clickhouse: Clickhouse, table: DerivedName, tail: string, { token, tries }: NewLog) {
+async function refill(clickhouse: Clickhouse, table: DerivedName, tail: string, { token, attempt }: NewLog) {
   const { where = '1', groups, values = {} } = derivedOf(table)
   const columns = [...Object.keys(groups), ...Object.keys(values)]
   const expressions = [...Object.values(groups), ...Object.values(values).map(([, recounted]) => recounted)]
@@ -72,6 +72,6 @@ async function refill(clickhouse: Clickhouse, table: DerivedName, tail: string, 
   await clickhouse.command(
     `INSERT INTO ${table} (${columns.join(', ')})
      SELECT ${expressions.join(', ')} FROM installs_v1 WHERE ${where} AND ${tail} GROUP BY ALL SETTINGS ${settings}`,
-    { name, tries },
+    { name, attempt },
   )
 }

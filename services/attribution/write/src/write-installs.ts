@@ -22,7 +22,7 @@ export interface WrittenInstalls extends Followed {
 export interface WriteOptions {
   clickhouse: Pick<Clickhouse, 'insert'>
   failed: FailedInserts
-  batch: Pick<Batch<unknown>, 'source' | 'token' | 'repeated' | 'tries' | 'fence'>
+  batch: Pick<Batch<unknown>, 'source' | 'token' | 'attempt' | 'fence'>
 }
 
 /** Installs with the rows that their decisions make. */
@@ -101,9 +101,9 @@ function insert(whole: Block, options: WriteOptions) {
     },
     async insert({ lines }, name) {
       if (lines === '') return
-      const token = batch.repeated ? `${name}/${randomUUID()}` : name
+      const token = batch.attempt > 1 ? `${name}/${randomUUID()}` : name
       await batch.fence()
-      await clickhouse.insert({ table: 'installs_v1', columns: installColumns, lines, token, tries: batch.tries })
+      await clickhouse.insert({ table: 'installs_v1', columns: installColumns, lines, token, attempt: batch.attempt })
     },
   })
 }

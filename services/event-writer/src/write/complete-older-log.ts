@@ -8,7 +8,7 @@ import { block_rows_max } from './cut-blocks.ts'
 import { keysToLookUp, type RowKey } from './drop-duplicates.ts'
 import { completeRows, countedTables } from './written-rows.ts'
 
-type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'tries' | 'fence'>
+type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'attempt' | 'fence'>
 
 /** The rows of a year that an older log of a partition has in `events_raw_v1`. */
 interface OlderRows {
@@ -100,14 +100,14 @@ async function completeTail(
   clickhouse: Clickhouse,
   tail: OlderRows,
   missing: ReadonlyMap<string, Missing>,
-  { partition, token, tries, fence }: NewLog,
+  { partition, token, attempt, fence }: NewLog,
   logger?: Logger,
 ): Promise<void> {
   const { source, year } = tail
   const rows = await readTail(clickhouse, tail, partition)
   const known = await findEventKeys(clickhouse, keysToLookUp(rows))
   await completeRows(rows, {
-    ...{ clickhouse, tries, fence },
+    ...{ clickhouse, attempt, fence },
     range: { ...tail, partition },
     token: `${token}/older/${source}/${year}`,
     keys: known.filter((key) => key.topic === source && key.partition === partition),

@@ -18,7 +18,7 @@ export interface InsertOptions {
   /** Of the batch; a block adds its name. */
   token: string
   /** How often the batch was tried, this time included. */
-  tries: number
+  attempt: number
   failed: FailedInserts
   fence(): Promise<void>
 }
@@ -29,7 +29,7 @@ export interface InsertOptions {
  */
 export async function insertBlock(
   block: Block,
-  { clickhouse, token: batch_token, tries, failed, fence }: InsertOptions,
+  { clickhouse, token: batch_token, attempt, failed, fence }: InsertOptions,
 ): Promise<RefusedRecord[]> {
   const refused = await insertDivided(block, {
     failed,
@@ -38,7 +38,7 @@ export async function insertBlock(
     async insert({ rows }, token) {
       await fence()
       const lines = joinLines(rows)
-      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token, tries })
+      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token, attempt })
     },
   })
   return refused.map(({ block: { rows }, err }) => ({ record: rows[0]!.record, rows: rows.length, err }))

@@ -37,7 +37,7 @@ export async function writeBatch(
   keys: readonly KnownKey[],
 ): Promise<RefusedRecord[]> {
   const blocks = cutBlocks(rows)
-  if (!batch.repeated) return insertAll(deps, batch, blocks)
+  if (batch.attempt === 1) return insertAll(deps, batch, blocks)
   const ordered = blocks.flatMap((block) => block.rows)
   const landed = new Set(await completeLanded(deps.clickhouse, batch, ordered, keys))
   const missing = ordered.filter((row) => !landed.has(row))
@@ -58,10 +58,10 @@ async function completeLanded(
   rows: readonly EventLine[],
   keys: readonly KnownKey[],
 ): Promise<EventLine[]> {
-  const { source, partition, token, tries, fence } = batch
+  const { source, partition, token, attempt, fence } = batch
   const landed = await findLanded(clickhouse, rows, batch)
   await completeRows(landed, {
-    ...{ clickhouse, range: batch, token, tries, fence },
+    ...{ clickhouse, range: batch, token, attempt, fence },
     keys: keys.filter((key) => key.topic === source && key.partition === partition),
     async countHeld(table) {
       const counted = (await countedRows(clickhouse, table, batch)) - stateOf(batch.state).rows
@@ -79,10 +79,10 @@ export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix:
 }
 
 async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {
-  const { token, tries, fence } = batch
+  const { token, attempt, fence } = batch
   const refused: RefusedRecord[] = []
   for (const block of blocks) {
-    refused.push(...(await insertBlock(block, { clickhouse, token, tries, failed, fence })))
+    refused.push(...(await insertBlock(block, { clickhouse, token, attempt, failed, fence })))
   }
   return refused
 }

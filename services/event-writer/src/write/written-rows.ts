@@ -46,7 +46,7 @@ export interface CompleteOptions {
   keys: readonly KnownKey[]
   /** What is filled is found by it while it is at work. */
   token: string
-  tries: number
+  attempt: number
   fence(): Promise<void>
 }
 
@@ -110,25 +110,29 @@ async function selectHeld<Found extends Row>(
 }
 
 /** The rows of one year into a table, by its view, as one block. */
-async function fill(view: ViewSource, block: Block<Row>, { clickhouse, range, fence, token, tries }: CompleteOptions) {
+async function fill(
+  view: ViewSource,
+  block: Block<Row>,
+  { clickhouse, range, fence, token, attempt }: CompleteOptions,
+) {
   const { rows, name } = block
   const offsets = [...new Set(rows.map(({ record }) => record.offset))]
   const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(rows, range)}
     AND toYear(t.day) = ${yearOf(rows[0]!)} AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
   await fence()
-  await fillTable(clickhouse, view, relation, `${token}/fill/${view.target}/${name}`, tries)
+  await fillTable(clickhouse, view, relation, `${token}/fill/${view.target}/${name}`, attempt)
 }
 
 /**
  * What the view makes of a relation into its table, as one block. The token guards against a sleeper that fills the same
  * rows after its next owner did.
  */
-async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: string, token: string, tries: number) {
+async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: string, token: string, attempt: number) {
   const columns = view.columns.join(', ')
   const settings = settingsSql({ ...insertSettings, insert_deduplication_token: token })
   await clickhouse.command(
     `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(relation)}) SETTINGS ${settings}`,
-    { name: token, tries },
+    { name: token, attempt },
   )
 }
 

@@ -242,7 +242,7 @@ function isTouched(facts: readonly Fact[], click: KeptClick, clicks: readonly Ke
   })
 }
 
-function batchOf(found: readonly Found[], from: number, begun: number, tombstones: Tombstones): Batch<Found> {
+function batchOf(found: readonly Found[], from: number, attempt: number, tombstones: Tombstones): Batch<Found> {
   const { topic } = consumers.installAttributor
   return {
     ...{
@@ -251,12 +251,11 @@ function batchOf(found: readonly Found[], from: number, begun: number, tombstone
       source: log,
       from,
       to: from + found.length - 1,
-      begun,
-      tries: 1,
+      attempt,
       state: undefined,
     },
     tombstones,
-    ...{ token: `t/${from}`, repeated: begun > 1, signal: new AbortController().signal },
+    ...{ token: `t/${from}`, signal: new AbortController().signal },
     records: found.map((value) => ({ value, record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
   }

@@ -15,7 +15,7 @@ const termOf: Readonly<Record<string, string>> = {
 const withoutInstallKey = 'identities_v1'
 
 /** Bounds the time of a delete, as that of an insert that is tried so often. */
-const delete_tries = 4
+const delete_attempt = 4
 
 /**
  * More rows than these are named by their columns. The engine reads the statement for each part: with more than about ten copies of
@@ -38,7 +38,7 @@ export async function deleteRows(
   const hide = (where: string) =>
     clickhouse.command(`DELETE FROM ${table} WHERE ${where} SETTINGS lightweight_deletes_sync = 2`, {
       name,
-      tries: delete_tries,
+      attempt: delete_attempt,
     })
   const places = await findPlaces(clickhouse, table, named)
   if (places === null) return

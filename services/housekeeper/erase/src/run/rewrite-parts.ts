@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { erasedTables } from '@tributary/contracts/tables'
 
 /** Bounds the time of one rewrite, as that of an insert that is tried so often. The engine goes on, and the next run finds the rest. */
-const rewrite_tries = 8
+const rewrite_attempt = 8
 
 /**
  * Rewrites the parts that hold hidden rows, so that their bytes go (docs/adr/0333). One rewrite a table and run; a table without
@@ -18,7 +18,7 @@ export async function rewriteParts(clickhouse: Clickhouse, signal: AbortSignal):
     signal.throwIfAborted()
     await clickhouse.command(`ALTER TABLE ${table} APPLY DELETED MASK SETTINGS mutations_sync = 2`, {
       name: `eraser/rewrite/${table}`,
-      tries: rewrite_tries,
+      attempt: rewrite_attempt,
     })
   }
   return tables
