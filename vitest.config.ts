@@ -12,7 +12,10 @@ export default defineConfig({
     projects: rings.map((ring) => ({
       test: {
         name: ring,
-        setupFiles: ['./tools/note-worker.ts', ...(process.env.TRIBUTARY_TEST_SEED ? ['./tools/fixed-seed.ts'] : [])],
+        setupFiles: [
+          './tools/runner/note-worker.ts',
+          ...(process.env.TRIBUTARY_TEST_SEED ? ['./tools/runner/fixed-seed.ts'] : []),
+        ],
         include: [
           `{packages,services,examples,testing,tools,infra,bench}/**/test/**/*.${ring}.test.ts`,
           `testing/stories/**/*.${ring}.test.ts`,

@@ -141,13 +141,8 @@ GRANT SELECT ON tributary.postbacks_raw_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.postbacks_decoded_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.postback_publishers_v1 TO tributary_admin_api;
 GRANT SELECT, INSERT ON tributary.report_stamps_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.settled_money_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.settled_payments_v1 TO tributary_admin_api;
-GRANT SELECT, INSERT ON tributary.settled_cohorts_v1 TO tributary_admin_api;
 GRANT SELECT ON tributary.erased_events_v1 TO tributary_admin_api;
--- ... settles figures of days: on replicas, once the data behind a stamp is there.
+-- ... once a replica has all that other servers acknowledged.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
 
@@ -226,3 +221,25 @@ GRANT ALTER DELETE ON tributary.postback_publishers_v1 TO tributary_retention;
 GRANT SELECT ON system.mutations TO tributary_retention;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_retention;
 GRANT SELECT ON system.replicas TO tributary_retention;
+
+-- settler: works out figures of days: on replicas, once the data behind a stamp is there.
+CREATE USER IF NOT EXISTS tributary_settler IDENTIFIED WITH sha256_password BY {settler_password:String};
+GRANT SELECT ON tributary.schema_migrations_v1 TO tributary_settler;
+GRANT SELECT ON tributary.events_raw_v1 TO tributary_settler;
+GRANT SELECT ON tributary.raw_expired_v1 TO tributary_settler;
+GRANT SELECT ON tributary.event_installs_per_day_v1 TO tributary_settler;
+GRANT SELECT ON tributary.activity_by_day_v1 TO tributary_settler;
+GRANT SELECT ON tributary.revenue_raw_v1 TO tributary_settler;
+GRANT SELECT ON tributary.revenue_cancelled_v1 TO tributary_settler;
+GRANT SELECT ON tributary.money_days_v1 TO tributary_settler;
+GRANT SELECT ON tributary.installs_by_day_v1 TO tributary_settler;
+GRANT SELECT ON tributary.installs_by_key_v1 TO tributary_settler;
+GRANT SELECT ON tributary.report_stamps_v1 TO tributary_settler;
+GRANT SELECT, INSERT ON tributary.settled_installs_v1 TO tributary_settler;
+GRANT SELECT, INSERT ON tributary.settled_uniques_v1 TO tributary_settler;
+GRANT SELECT, INSERT ON tributary.settled_money_v1 TO tributary_settler;
+GRANT SELECT, INSERT ON tributary.settled_payments_v1 TO tributary_settler;
+GRANT SELECT, INSERT ON tributary.settled_cohorts_v1 TO tributary_settler;
+GRANT SELECT ON tributary.erased_events_v1 TO tributary_settler;
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_settler;
+GRANT SELECT ON system.replicas TO tributary_settler;

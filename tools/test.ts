@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { processesWith } from './left-processes.ts'
+import { processesWith } from './runner/left-processes.ts'
 
 /**
  * `npm test [-- vitest arguments]`: runs all tests but those of `npm run prove`, and closes with one line `N passed, N failed`. The logs of started
@@ -13,7 +13,10 @@ import { processesWith } from './left-processes.ts'
  * Files in which a test or hook hung run once more, alone, when nothing else failed; a failed promise is never tried again.
  * Processes that tests leave behind are ended. They fail the run with a line behind that one.
  */
-const reporters = ['default', ...['worker-limit.ts', 'closing-line.ts'].map((file) => join(import.meta.dirname, file))]
+const reporters = [
+  'default',
+  ...['worker-limit.ts', 'closing-line.ts'].map((file) => join(import.meta.dirname, 'runner', file)),
+]
 const gib = 2 ** 30
 const memory_dir = '/dev/shm'
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const

@@ -211,6 +211,20 @@ COMMENT ON TABLE fx_rates IS 'reference rates as the ECB publishes them; a later
 COMMENT ON COLUMN fx_rates.day IS 'UTC date of the rate; it holds until the next day that has one';
 COMMENT ON COLUMN fx_rates.units_per_eur IS 'units of the currency for one EUR, exactly as loaded';
 
+CREATE TABLE jobs (
+  number bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  kind text NOT NULL,
+  asked_at_ms bigint NOT NULL,
+  begun_at_ms bigint,
+  ended_at_ms bigint,
+  outcome jsonb,
+  CONSTRAINT jobs_pkey PRIMARY KEY (number)
+);
+COMMENT ON TABLE jobs IS 'work that admin-api asks housekeeper for; rows that ended a day ago are removed';
+COMMENT ON COLUMN jobs.kind IS 'what is to be done: settle';
+COMMENT ON COLUMN jobs.begun_at_ms IS 'when it was last begun: after a crash it is begun once more';
+COMMENT ON COLUMN jobs.outcome IS 'what the work came to, once it has ended';
+
 CREATE TABLE link_secrets (
   app_id text NOT NULL,
   key_id text NOT NULL,
@@ -372,6 +386,7 @@ CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
 CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
+CREATE INDEX jobs_open ON public.jobs USING btree (kind, number) WHERE (ended_at_ms IS NULL);
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX redecisions_in_turn ON public.redecisions USING btree (partition, app_id, added_at, install_uuid);

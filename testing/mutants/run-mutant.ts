@@ -54,7 +54,7 @@ async function runJob({ tests, names, mutant, workers }: Job): Promise<Outcome> 
     [],
     {
       ...{ root, config: false, watch: false, run: true, reporters: [{}], bail: 1, passWithNoTests: true },
-      ...{ include: [...tests], exclude: [], setupFiles: [join(root, 'tools', 'fixed-seed.ts')] },
+      ...{ include: [...tests], exclude: [], setupFiles: [join(root, 'tools', 'runner', 'fixed-seed.ts')] },
       ...{ pool: 'forks', isolate: true, maxWorkers: workers, testTimeout: limit_ms, hookTimeout: hang_ms },
       // A cached file would stand in for the one with the fault, and the other way round in later runs.
       fsModuleCache: false,

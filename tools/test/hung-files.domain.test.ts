@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findHungFiles } from '../hung-files.ts'
+import { findHungFiles } from '../runner/hung-files.ts'
 
 const test_hung = 'Test timed out in 300000ms.\nIf this is a long-running test, pass a timeout value.'
 const hook_hung = 'Hook timed out in 300000ms.\nIf this is a long-running hook, pass a timeout value.'

@@ -20,7 +20,7 @@ async function runTests(name: string, files: Record<string, string>, env: Record
   for (const [file, content] of Object.entries(files)) writeFileSync(join(folder, file), content)
   writeFileSync(
     join(folder, 'vitest.config.mjs'),
-    `export default { test: { pool: 'forks', include: ['*.test.mjs'], setupFiles: [${JSON.stringify(join(root, 'tools/note-worker.ts'))}] } }`,
+    `export default { test: { pool: 'forks', include: ['*.test.mjs'], setupFiles: [${JSON.stringify(join(root, 'tools/runner/note-worker.ts'))}] } }`,
   )
   const child = spawn(process.execPath, [join(root, 'tools/bootstrap.mjs'), 'tools/test.ts'], {
     cwd: folder,

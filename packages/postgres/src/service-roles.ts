@@ -85,6 +85,10 @@ export const serviceRoles = {
     erasure_batches: { select: ['app_id'] },
     retention_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
+  settler: {
+    schema_migrations: { select: '*' },
+    jobs: { select: '*', also: ['UPDATE', 'DELETE'] },
+  },
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
@@ -108,6 +112,7 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
+    jobs: { select: '*', also: ['INSERT'] },
     tombstones: { select: '*' },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },

@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { consumers } from '@tributary/contracts/consumers'
-import { limits } from '@tributary/contracts/limits'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
@@ -11,11 +10,9 @@ import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
-import { whenQuiet } from '@tributary/tables/settled/settler'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
-import { openSettler } from './settler.ts'
 import { watchErasures } from './watch-erasures.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
@@ -47,16 +44,6 @@ export const service = defineService({
         const deps = { ...context, pool, pause }
         return (signal) =>
           unlessRunning(pool, 'quota_reconciliation', (lost) => reconcileQuota(deps, AbortSignal.any([signal, lost])))
-      },
-    },
-    {
-      name: 'settler',
-      pause_ms: limits.settle_pause_ms,
-      // One process of several does it; two would do no harm.
-      prepare({ postgres: pool, ...context }) {
-        const settle = openSettler(context)
-        return (signal) =>
-          unlessRunning(pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([signal, lost]) }))
       },
     },
     {

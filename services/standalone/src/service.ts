@@ -27,6 +27,7 @@ import type { Service, ServiceOptions } from '@tributary/service-kit/service/run
 import type { ServiceParts } from '@tributary/service-kit/service/service-parts'
 import { readSettings, type Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
+import { service as settler } from '@tributary/settler/service'
 import { closeFolder } from './close-folder.ts'
 import { makeDemoCompany } from './demo.ts'
 import { standaloneEngines } from './engines.ts'
@@ -46,6 +47,7 @@ export const services = [
   postbackWriter,
   eraser,
   retention,
+  settler,
   ingestGateway,
   linkGateway,
   postbackGateway,

@@ -80,7 +80,7 @@ ${grants('report-api')}
 -- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 ${grants('admin-api')}
--- ... settles figures of days: on replicas, once the data behind a stamp is there.
+-- ... once a replica has all that other servers acknowledged.
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_admin_api;
 GRANT SELECT ON system.replicas TO tributary_admin_api;
 
@@ -102,4 +102,10 @@ ${retentionGrants()}
 GRANT SELECT ON system.mutations TO tributary_retention;
 GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_retention;
 GRANT SELECT ON system.replicas TO tributary_retention;
+
+-- settler: works out figures of days: on replicas, once the data behind a stamp is there.
+CREATE USER IF NOT EXISTS tributary_settler IDENTIFIED WITH sha256_password BY {settler_password:String};
+${grants('settler')}
+GRANT SYSTEM SYNC REPLICA ON tributary.* TO tributary_settler;
+GRANT SELECT ON system.replicas TO tributary_settler;
 `

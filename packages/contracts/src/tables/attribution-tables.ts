@@ -83,7 +83,7 @@ export const attributionTables = {
   installs_by_day_v1: {
     row: 'the same by day of install, without those that wait for a click',
     writers: ['install-writer'],
-    readers: ['report-api', 'admin-api', 'eraser'],
+    readers: ['report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     erased_by: { with: 'installs_v1', on: ['day', 'topic', 'partition', 'offset'] },
     derived: {
@@ -101,7 +101,7 @@ export const attributionTables = {
   installs_by_key_v1: {
     row: 'the same by install, with what money needs of it',
     writers: ['install-writer', 'admin-api'],
-    readers: ['report-api', 'admin-api', 'eraser'],
+    readers: ['report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     erased_by: { with: 'installs_v1', on: ['install_key', 'row_key'] },
     derived: {

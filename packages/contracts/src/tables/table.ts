@@ -10,6 +10,7 @@ export type TableUser =
   | 'admin-api'
   | 'eraser'
   | 'retention'
+  | 'settler'
 
 /** A table of ClickHouse. Rights, checks, repairs and docs/data.md are made of what it declares. */
 export interface Table {

@@ -30,6 +30,7 @@ export const tables = {
       'admin-api',
       'eraser',
       'retention',
+      'settler',
     ],
     personal: [],
     erased_by: { nothing: 'it is about the tables' },
@@ -37,7 +38,7 @@ export const tables = {
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'retention'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'retention', 'settler'],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
@@ -56,7 +57,7 @@ export const tables = {
   raw_expired_v1: {
     row: 'the day up to which retention has deleted the raw events of an app',
     writers: ['retention'],
-    readers: ['admin-api', 'report-api', 'event-writer', 'eraser', 'retention'],
+    readers: ['admin-api', 'report-api', 'event-writer', 'eraser', 'retention', 'settler'],
     personal: [],
     erased_by: { nothing: 'it names days of an app' },
   },
@@ -93,7 +94,7 @@ export const tables = {
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
     writers: ['event-writer', 'retention', 'eraser'],
-    readers: ['report-api', 'admin-api', 'eraser', 'retention'],
+    readers: ['report-api', 'admin-api', 'eraser', 'retention', 'settler'],
     personal: ['installs'],
     erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },
     derived: {
@@ -121,7 +122,7 @@ export const tables = {
   revenue_raw_v1: {
     row: 'an event whose money counts',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_uuid', 'install_key', 'event_key'],
     erased_by: { with: 'events_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {
@@ -154,7 +155,7 @@ export const tables = {
   revenue_cancelled_v1: {
     row: 'an event of revenue_raw_v1 whose money does not count after all',
     writers: ['event-writer', 'eraser'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser'],
+    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_uuid', 'event_key'],
     erased_by: { with: 'revenue_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     swept_from: 'transaction_keys_v1',

@@ -6,6 +6,7 @@ export const partNames = [
   'install-writer',
   'eraser',
   'retention',
+  'settler',
 ] as const
 export type PartName = (typeof partNames)[number]
 

@@ -1,22 +1,33 @@
-import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
+import { setTimeout } from 'node:timers/promises'
+import { Settled, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
+import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { askJob, findJob } from '@tributary/postgres/jobs'
 import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { openSettler } from '../settler.ts'
 
-/**
- * `POST /settle`: settles what is due until the caller leaves, the process stops or `settle_ms_max` is over; `done` says whether
- * more is due. It may run beside the job.
- */
-export function addSettleRoute(app: FastifyInstance, deps: AdminApiDeps): void {
-  const settle = openSettler(deps)
+/** Between two looks whether the settler has ended. */
+const look_pause_ms = 100
+/** The settler ends its last statement after `settle_ms_max`, and may first end what others asked for. */
+const wait_ms_max = 3 * limits.settle_ms_max
+
+/** `POST /settle`: has the settler settle what is due, for at most `settle_ms_max`; `done` says whether more is due. */
+export function addSettleRoute(app: FastifyInstance, { pool, now }: Pick<AdminApiDeps, 'pool' | 'now'>): void {
   const stop = new AbortController()
   app.addHook('preClose', async () => stop.abort())
   addRoute(app, storedDataRoutes.settle, async (_input, _request, reply) => {
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
-    const signal = AbortSignal.any([stop.signal, left.signal, AbortSignal.timeout(limits.settle_ms_max)])
-    return settle({ quiet_ms: 0, signal })
+    const signal = AbortSignal.any([stop.signal, left.signal, AbortSignal.timeout(wait_ms_max)])
+    const number = await askJob(pool, 'settle', now())
+    for (;;) {
+      const job = await findJob(pool, number)
+      if (job?.outcome) return Settled.parse(job.outcome)
+      if (signal.aborted && job?.begun) return { settled: 0, done: false }
+      if (signal.aborted)
+        throw new CodedError('unavailable', { message: 'The settler does not answer: is housekeeper running?' })
+      await setTimeout(look_pause_ms, undefined, { signal }).catch(() => {})
+    }
   })
 }

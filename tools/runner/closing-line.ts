@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
+import { findKeptLeaks } from '../log-check/find-leaks.ts'
 import { type FailedFile, findHungFiles } from './hung-files.ts'
-import { findKeptLeaks } from './log-check/find-leaks.ts'
 
 /** What a file should take at most. */
 const file_s_max = Number(process.env.TEST_FILE_S_MAX ?? 60)

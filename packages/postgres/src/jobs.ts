@@ -1,0 +1,62 @@
+import type { Pool } from 'pg'
+
+/** Work that one service asks another for. */
+export type JobKind = 'settle'
+
+/** How far the work has come. Times are Unix epoch ms. */
+export interface JobState {
+  begun: boolean
+  /** What it came to; null until it has ended. */
+  outcome: unknown
+}
+
+/** Rows that ended before so long go when others are taken. */
+const kept_ms = 86_400_000
+
+/** Asks for work and gives back its number. Whoever asks before it is begun shares it. */
+export async function askJob(pool: Pool, kind: JobKind, now_ms: number): Promise<number> {
+  const { rows } = await pool.query<{ number: string }>(
+    `WITH open AS (
+       SELECT number FROM jobs WHERE kind = $1 AND ended_at_ms IS NULL AND begun_at_ms IS NULL ORDER BY number LIMIT 1
+     ), made AS (
+       INSERT INTO jobs (kind, asked_at_ms) SELECT $1, $2 WHERE NOT EXISTS (SELECT 1 FROM open) RETURNING number
+     )
+     SELECT number FROM open UNION ALL SELECT number FROM made`,
+    [kind, now_ms],
+  )
+  return Number(rows[0]!.number)
+}
+
+/** Null for a number that is not there. */
+export async function findJob(pool: Pool, number: number): Promise<JobState | null> {
+  const { rows } = await pool.query<JobState>(
+    'SELECT begun_at_ms IS NOT NULL AS begun, outcome FROM jobs WHERE number = $1',
+    [number],
+  )
+  return rows[0] ?? null
+}
+
+/**
+ * Does the oldest work of a kind that has not ended, and says whether there was any. One process at a time calls it. Work that
+ * rejects, or that a crash broke off, is begun once more by the next call.
+ */
+export async function doJob(
+  pool: Pool,
+  kind: JobKind,
+  { now, work }: { now: () => number; work: () => Promise<object> },
+): Promise<boolean> {
+  const { rows } = await pool.query<{ number: string }>(
+    `UPDATE jobs SET begun_at_ms = $2 WHERE number =
+       (SELECT number FROM jobs WHERE kind = $1 AND ended_at_ms IS NULL ORDER BY number LIMIT 1) RETURNING number`,
+    [kind, now()],
+  )
+  if (rows[0] === undefined) return false
+  const outcome = await work()
+  await pool.query('UPDATE jobs SET ended_at_ms = $2, outcome = $3 WHERE number = $1', [
+    rows[0].number,
+    now(),
+    JSON.stringify(outcome),
+  ])
+  await pool.query('DELETE FROM jobs WHERE kind = $1 AND ended_at_ms < $2', [kind, now() - kept_ms])
+  return true
+}

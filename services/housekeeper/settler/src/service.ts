@@ -1,0 +1,26 @@
+import { limits } from '@tributary/contracts/limits'
+import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
+import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { defineService } from '@tributary/service-kit/service/define-service'
+import { settlerJobs } from './settler-jobs.ts'
+
+/** Between two looks whether somebody asks for it. */
+const look_pause_ms = 500
+
+/** Works out figures of closed days, which keep reports fast. */
+export const service = defineService({
+  name: 'settler',
+  engines: { clickhouse: clickhouseEngine({ complete_reads: true }), postgres: postgresEngine },
+  jobs: [
+    {
+      name: 'settler',
+      pause_ms: limits.settle_pause_ms,
+      prepare: ({ postgres: pool, ...context }) => settlerJobs({ ...context, pool }).whenQuiet,
+    },
+    {
+      name: 'asked_settler',
+      pause_ms: look_pause_ms,
+      prepare: ({ postgres: pool, ...context }) => settlerJobs({ ...context, pool }).whenAsked,
+    },
+  ],
+})
