@@ -139,6 +139,25 @@ test('an app whose statements always fail keeps no other app from being complete
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
+test('an app whose requests cannot be taken keeps no other app from being completed, and its requests wait for the next run', async () => {
+  const [failing, others] = [await makeApp(), [await makeApp(), await makeApp()]]
+  for (const app_id of [failing, ...others]) await ask(app_id)
+  const { clickhouse } = emptyDeps()
+  const query = async (sql: string) => {
+    if (sql.includes(failing)) throw new Error('Max query size exceeded')
+    return []
+  }
+  const deps = emptyDeps({ clickhouse: { ...clickhouse, query } as typeof clickhouse })
+  await expect(runOnce(deps)).rejects.toThrow('Max query size exceeded')
+  expect(await Promise.all([failing, ...others].map((app_id) => stateOf(app_id)))).toEqual([
+    ...['queued', 'completed', 'completed'],
+  ])
+
+  await runOnce(emptyDeps())
+  expect(await stateOf(failing)).toBe('completed')
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
 test('a run that has lost its lease begins no other app', async () => {
   const apps = [await makeApp(), await makeApp()]
   for (const app_id of apps) await ask(app_id)

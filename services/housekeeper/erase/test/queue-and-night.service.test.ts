@@ -10,6 +10,7 @@ import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { Registry } from 'prom-client'
 import { afterAll, expect, test, vi } from 'vitest'
 import { eraser } from '../src/eraser.ts'
+import { openFailures } from '../src/run/failures.ts'
 import { erasureJob } from '../src/run/nightly.ts'
 import { takeRequests } from '../src/run/open-requests.ts'
 import type { EraserDeps } from '../src/run/run-erasures.ts'
@@ -173,6 +174,7 @@ test('as many requests as an app can make in a day are taken at once', async () 
      SELECT $1, decode(md5(n::text), 'hex'), 'i-' || n, 'sdk', $2 FROM generate_series(1, $3::int) AS n`,
     [await makeApp(), midnight - 1, a_day],
   )
-  expect(await takeRequests(emptyDeps())).toBe(a_day)
+  const failures = openFailures({ ...emptyDeps(), logger }, new AbortController().signal)
+  expect(await takeRequests(emptyDeps(), failures)).toBe(a_day)
   await db.pool.query('DELETE FROM erasure_requests')
 })

@@ -9,6 +9,7 @@ import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
+import type { Failures } from './failures.ts'
 import { findNewestReceived } from './newest-received.ts'
 
 export interface RequestStore {
@@ -39,9 +40,10 @@ const taken_at_once = 10_000
 
 /**
  * Takes every queued request: their tombstones are written before anything is erased. Returns how many. The marks of gateways
- * end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197).
+ * end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197). Requests of an app that
+ * cannot be taken wait for the next run.
  */
-export async function takeRequests(store: RequestStore): Promise<number> {
+export async function takeRequests(store: RequestStore, failures: Pick<Failures, 'has' | 'add'>): Promise<number> {
   let taken = 0
   let after: Pick<QueuedRow, 'app_id' | 'install_hash'> = { app_id: '', install_hash: Buffer.alloc(0) }
   for (;;) {
@@ -54,8 +56,34 @@ export async function takeRequests(store: RequestStore): Promise<number> {
     )
     const last = rows.at(-1)
     if (last === undefined) return taken
-    taken += await takeQueued(store, rows)
+    taken += await takeByApp(store, rows, failures)
     after = last
+  }
+}
+
+/** All at once; app by app when that fails, since it may fail for one of them. */
+async function takeByApp(
+  store: RequestStore,
+  rows: readonly QueuedRow[],
+  failures: Pick<Failures, 'has' | 'add'>,
+): Promise<number> {
+  const byApp = Map.groupBy(
+    rows.filter(({ app_id }) => !failures.has(app_id)),
+    appOf,
+  )
+  try {
+    return await takeQueued(store, [...byApp.values()].flat())
+  } catch {
+    let taken = 0
+    for (const [app_id, own] of byApp) {
+      await takeQueued(store, own).then(
+        (count) => {
+          taken += count
+        },
+        (err: unknown) => failures.add(app_id, err),
+      )
+    }
+    return taken
   }
 }
 

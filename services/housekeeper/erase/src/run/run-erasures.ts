@@ -67,13 +67,13 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   }
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
-  const taking = await takeInTurn(deps)
+  const failures = openFailures(deps, signal)
+  const taking = await takeInTurn(deps, failures)
   const take = () => whileRawEventsStay(deps, signal, () => taking.take())
   let waiting = await take()
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
   let noted_ms = Number.NEGATIVE_INFINITY
-  const failures = openFailures(deps, signal)
   const rewriteNoted = () => deps.audit.rewriteNoted(signal).catch((err: unknown) => failures.add(null, err))
   const findApps = async () => (await findOpenApps(deps)).filter((app_id) => !failures.has(app_id))
   for (let apps = await findApps(); apps.length > 0 || waiting.length > 0; apps = await findApps()) {
