@@ -52,3 +52,16 @@ test('two jobs share a registry, and a long pause does not hold up the stop', as
   })
   await Promise.all(jobs.map((job) => job.close()))
 })
+
+test('a run that closing ends is no failure, in metrics and log', async () => {
+  const registry = new Registry()
+  const lines: string[] = []
+  const told = pino({}, { write: (line: string) => void lines.push(line) })
+  const work = (signal: AbortSignal) =>
+    new Promise<void>((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason))
+    })
+  const job = every({ name: 'ended', pause_ms: 1, logger: told, registry, work })
+  await job.close()
+  expect([lines, await registry.metrics()]).toEqual([[], expect.not.stringContaining('result="failure"')])
+})
