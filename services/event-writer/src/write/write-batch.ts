@@ -37,11 +37,12 @@ export async function writeBatch(
   keys: readonly KnownKey[],
 ): Promise<RefusedRecord[]> {
   const blocks = cutBlocks(rows)
-  if (batch.attempt === 1) return insertAll(deps, batch, blocks)
+  const written = stateOf(batch.state).rows
+  if (batch.attempt === 1) return insertAll(deps, batch, blocks, written)
   const ordered = blocks.flatMap((block) => block.rows)
   const landed = new Set(await completeLanded(deps.clickhouse, batch, ordered, keys))
   const missing = ordered.filter((row) => !landed.has(row))
-  const refused = await insertAll(deps, batch, cutBlocks(missing))
+  const refused = await insertAll(deps, batch, cutBlocks(missing), written + landed.size)
   await reportIgnored(deps, batch, missing, refused)
   return refused
 }
@@ -78,11 +79,19 @@ export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix:
   throw new CodedError('unavailable', { message: 'an earlier insert is still at work' })
 }
 
-async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {
-  const { token, attempt, fence } = batch
+/** `written` are the rows that tables have of the partition since its log began. */
+async function insertAll(
+  { clickhouse, failed }: WriteDeps,
+  { token, attempt, fence }: Batch<EventLine[]>,
+  blocks: readonly Block[],
+  written: number,
+): Promise<RefusedRecord[]> {
   const refused: RefusedRecord[] = []
+  let log_rows = written
   for (const block of blocks) {
-    refused.push(...(await insertBlock(block, { clickhouse, token, attempt, failed, fence })))
+    const dead = await insertBlock(block, { clickhouse, token, attempt, failed, log_rows, fence })
+    log_rows += block.rows.length - dead.reduce((sum, { rows }) => sum + rows, 0)
+    refused.push(...dead)
   }
   return refused
 }
