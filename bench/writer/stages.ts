@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker, OutgoingRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { eventLineColumns } from '@tributary/contracts/rows'
+import { eventRowColumns } from '@tributary/contracts/rows'
 import { topics } from '@tributary/contracts/topics'
 import { joinLines } from '@tributary/event-writer/event-line'
 import { eventWriter } from '@tributary/event-writer/event-writer'
@@ -97,7 +97,7 @@ export async function measureEngine(
   const worker = async () => {
     for (let next = work.shift(); next !== undefined; next = work.shift()) {
       const { block, token } = next
-      await clickhouse.insert({ table: 'events_raw_v1', columns: eventLineColumns, lines: block, token })
+      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: block, token })
     }
   }
   await Promise.all([worker(), worker()])
