@@ -42,22 +42,16 @@ function erasedSumsSql(table: string, condition: string): string | null {
   if (summed === undefined) return null
   const sums = summed.sums.map((column) => `sum(${column})`).join(', ')
   const groups = summed.groups.join(', ')
+  // Counters name a log and a year in place of an app and a day, and nothing else.
+  const counter = [erasedCounters, ...summed.groups.slice(2).map(() => `''`)].join(', ')
   return `INSERT INTO ${table} (${groups}, ${summed.sums.join(', ')})
     SELECT ${groups}, ${sums} FROM erased_events_v1 FINAL WHERE ${condition} GROUP BY ${groups}
-    SETTINGS insert_deduplicate = 0`
+    UNION ALL SELECT ${counter}, ${sums} ${ofErasedCounters} SETTINGS insert_deduplicate = 0`
 }
 
-/**
- * SQL that makes the counters of a table say again that it has the last block of each log: they were filled without rows that erasures
- * and retention took, and a new log would put the block in once more (docs/adr/0103).
- */
-const countersSql = (table: string, day: string): string => `
-  INSERT INTO ${table} (app_id, ${day}, events)
-  SELECT counter, max(year), toUInt64(sum(written) - sum(counted)) FROM (
-    SELECT concat('/', topic, '/', toString(partition)) AS counter, toStartOfYear(max(day)) AS year, max(log_rows) AS written, 0 AS counted
-    FROM events_raw_v1 GROUP BY topic, partition
-    UNION ALL SELECT app_id, toDate(0), 0, sum(events) FROM ${table} WHERE NOT ${ofApps} GROUP BY app_id)
-  GROUP BY counter HAVING sum(written) > sum(counted) SETTINGS insert_deduplicate = 0`
+/** Counters of a log have them too: a new log would take a smaller one for events that were not counted (docs/adr/0103). */
+const erasedCounters = `concat('/', topic, '/', toString(partition)), toStartOfYear(day)`
+const ofErasedCounters = 'FROM erased_events_v1 FINAL GROUP BY topic, partition, toStartOfYear(day)'
 
 /** No token: the tables were emptied, and what they had before is no duplicate. */
 const settings =
@@ -93,8 +87,6 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
       await refill(clickhouse, view, logger, { refilled: refilledOf(view.target), isErasing })
     const erased = erasedSumsSql(view.target, refilledOf(view.target) ?? '1')
     if (erased !== null) await clickhouse.command(erased)
-    const [, day] = erasedSums[view.target]?.groups ?? []
-    if (day !== undefined) await clickhouse.command(countersSql(view.target, day))
   }
   await emptySettled(clickhouse)
   return views.map(({ target }) => target)
