@@ -311,8 +311,7 @@ CREATE TABLE events_raw_v1
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
     `transaction_key` UInt64 DEFAULT 0 COMMENT '64-bit hash of event_name and transaction_id, 0 without money or transaction' CODEC(ZSTD(1)),
     `revenue_counts` UInt8 DEFAULT revenue_micros IS NOT NULL COMMENT '1: its money counts; 0: no money, or of a transaction that an earlier event of its partition counted' CODEC(ZSTD(1)),
-    `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1)),
-    `log_rows` UInt64 DEFAULT 0 COMMENT 'rows written of its partition since its log began, its block included; 0 for rows of before 0058' CODEC(ZSTD(1))
+    `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
 PARTITION BY toYear(day)

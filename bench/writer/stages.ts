@@ -86,7 +86,7 @@ export async function measureEngine(
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
     const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
-    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`), 0))
+    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)))
     if (records.length * events_per_envelope < block_rows) continue
     blocks.push(Buffer.concat(records))
     records = []

@@ -11,7 +11,7 @@ function formOf(table: DerivedName): string {
 
 /**
  * The rows of an app and the counters of a topic in every table that views fill: `held` as the table is, `recomputed` from
- * the rows that it is made of. `blocks` are those of `events_raw_v1`.
+ * the rows that it is made of.
  */
 export async function derivedTables(clickhouse: Clickhouse, app_id: string, topic: string) {
   const views = await readViewSources(clickhouse)
@@ -44,25 +44,5 @@ export async function derivedTables(clickhouse: Clickhouse, app_id: string, topi
     const more = defaults.filter((column) => column.table === table && !isFilled(column))
     return `(SELECT ${['*', ...more.map(({ name, sql }) => `${sql} AS ${name}`)].join(', ')} FROM (${rows}))`
   }
-  const blocks = await blocksOf(clickhouse, topic)
-  return {
-    held: { ...(await read((table) => table)), blocks: blocks.held },
-    recomputed: { ...(await read(selectOf)), blocks: blocks.recomputed },
-  }
-}
-
-/** The rows that each partition of the logs of a topic had with each of its blocks: as the rows say, and counted. */
-export async function blocksOf(clickhouse: Clickhouse, topic: string) {
-  const blocks = await clickhouse.query<{ log: string; partition: number; log_rows: number; counted: number }>(
-    `SELECT log, partition, log_rows, sum(rows) OVER (PARTITION BY log, partition ORDER BY log_rows) AS counted
-     FROM (
-       SELECT toString(topic) AS log, partition, log_rows, count() AS rows FROM events_raw_v1
-       WHERE startsWith(topic, {logs:String}) GROUP BY ALL
-     ) ORDER BY ALL`,
-    { logs: `${topic}@` },
-  )
-  return {
-    held: blocks.map(({ log, partition, log_rows }) => [log, partition, log_rows]),
-    recomputed: blocks.map(({ log, partition, counted }) => [log, partition, counted]),
-  }
+  return { held: await read((table) => table), recomputed: await read(selectOf) }
 }

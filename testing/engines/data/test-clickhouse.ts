@@ -111,8 +111,7 @@ const eventLines = (rows: readonly EventRow[]): string =>
 
 async function readEventTables(clickhouse: Clickhouse): Promise<Record<string, unknown[]>> {
   const rows: Record<string, unknown[]> = {
-    // How a batch was cut into blocks is not compared.
-    events_raw_v1: await clickhouse.query('SELECT * EXCEPT log_rows FROM events_raw_v1 ORDER BY ALL'),
+    events_raw_v1: await clickhouse.query('SELECT * FROM events_raw_v1 ORDER BY ALL'),
   }
   for (const table of derivedFromEvents) {
     const { groups, values = {}, sums = {} } = derivedOf(table)

@@ -176,7 +176,7 @@ export async function tablesOf(clickhouse: TestClickhouse): Promise<Record<strin
 const place = 'app_id, transaction_key, topic, partition, offset'
 const isCancelled = `(${place}) IN (SELECT ${place} FROM revenue_cancelled_v1)`
 const withoutCancelled = {
-  events_raw_v1: `SELECT * EXCEPT log_rows REPLACE (revenue_counts AND NOT ${isCancelled} AS revenue_counts) FROM events_raw_v1`,
+  events_raw_v1: `SELECT * REPLACE (revenue_counts AND NOT ${isCancelled} AS revenue_counts) FROM events_raw_v1`,
   revenue_raw_v1: `SELECT * FROM revenue_raw_v1 WHERE NOT ${isCancelled}`,
   transaction_keys_v1: `SELECT * FROM transaction_keys_v1 WHERE NOT ${isCancelled}`,
   money_days_v1: `

@@ -59,8 +59,8 @@ export interface EventRow extends MadeColumns, Record<OwnColumn<'text'> | JsonCo
 }
 
 /**
- * The columns of a row of `events_raw_v1`, in the order of a line (JSONCompactEachRow). `revenue_counts` is the last one, for it is
- * known last.
+ * The columns of an insert into `events_raw_v1`, in the order of a line (JSONCompactEachRow). `revenue_counts` is the
+ * last one, for it is known last. A test holds the columns equal to those of the table.
  */
 export const eventRowColumns: readonly (keyof EventRow)[] = [
   ...madeColumns,
@@ -69,8 +69,6 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
   ...recordColumns,
   'revenue_counts',
 ]
-/** The same with what the block says of all of its rows. A test holds them equal to the columns of the table. */
-export const eventLineColumns: readonly string[] = [...eventRowColumns, 'log_rows']
 
 /**
  * The ranks of claims on one transaction: the highest rank has its money, in any order of arrival. Nothing produces

@@ -14,24 +14,27 @@ export interface EventLine extends RowKey, MoneyKey, RowLine {
 /** A row as a line of JSONCompactEachRow without its end, and the record that it came with. */
 export interface RowLine {
   record: LogRecord
-  /** Holds the line from `from` up to `to`, exclusive, and perhaps others: all columns but `revenue_counts` and `log_rows`. */
+  /** Holds the line from `from` up to `to`, exclusive, and perhaps others: all columns but the last, `revenue_counts`. */
   bytes: Buffer
   from: number
   to: number
-  /** Decided after the line was made. */
+  /** Decided after the line was made; it ends the line when that is inserted. */
   revenue_counts: 0 | 1
 }
 
-/** The lines one after another, each ended by whether its money counts and by `log_rows`, which they share. */
-export function joinLines(rows: readonly RowLine[], log_rows: number): Buffer {
-  // The flag is the second byte.
-  const end = Buffer.from(`,0,${log_rows}]\n`)
+/** `,0]` and a newline; the flag is its second byte. */
+const end = Buffer.from(',0]\n')
+
+/** The lines one after another, each ended by whether its money counts. */
+export function joinLines(rows: readonly RowLine[]): Buffer {
   const lines = Buffer.allocUnsafe(rows.reduce((total, { from, to }) => total + to - from + end.length, 0))
   let at = 0
   for (const { bytes, from, to, revenue_counts } of rows) {
     at += bytes.copy(lines, at, from, to)
-    lines.set(end, at)
+    lines[at] = end[0]!
     lines[at + 1] = end[1]! + revenue_counts
+    lines[at + 2] = end[2]!
+    lines[at + 3] = end[3]!
     at += end.length
   }
   return lines

@@ -2,7 +2,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { FailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertDivided } from '@tributary/clickhouse/insert-divided'
-import { eventLineColumns } from '@tributary/contracts/rows'
+import { eventRowColumns } from '@tributary/contracts/rows'
 import { type Block, halveBlock } from './cut-blocks.ts'
 import { joinLines } from './event-line.ts'
 
@@ -20,8 +20,6 @@ export interface InsertOptions {
   /** How often the batch was tried, this time included. */
   attempt: number
   failed: FailedInserts
-  /** Rows that are written of the partition since its log began. */
-  log_rows: number
   fence(): Promise<void>
 }
 
@@ -31,18 +29,16 @@ export interface InsertOptions {
  */
 export async function insertBlock(
   block: Block,
-  { clickhouse, token: batch_token, attempt, failed, log_rows: rows_before, fence }: InsertOptions,
+  { clickhouse, token: batch_token, attempt, failed, fence }: InsertOptions,
 ): Promise<RefusedRecord[]> {
-  let log_rows = rows_before
   const refused = await insertDivided(block, {
     failed,
     tokenOf: ({ name }) => `${batch_token}/${name}`,
     halve: halveBlock,
     async insert({ rows }, token) {
       await fence()
-      const lines = joinLines(rows, log_rows + rows.length)
-      await clickhouse.insert({ table: 'events_raw_v1', columns: eventLineColumns, lines, token, attempt })
-      log_rows += rows.length
+      const lines = joinLines(rows)
+      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token, attempt })
     },
   })
   return refused.map(({ block: { rows }, err }) => ({ record: rows[0]!.record, rows: rows.length, err }))

@@ -37,12 +37,11 @@ export async function writeBatch(
   keys: readonly KnownKey[],
 ): Promise<RefusedRecord[]> {
   const blocks = cutBlocks(rows)
-  const written = stateOf(batch.state).rows
-  if (batch.attempt === 1) return insertAll(deps, batch, blocks, written)
+  if (batch.attempt === 1) return insertAll(deps, batch, blocks)
   const ordered = blocks.flatMap((block) => block.rows)
   const landed = new Set(await completeLanded(deps.clickhouse, batch, ordered, keys))
   const missing = ordered.filter((row) => !landed.has(row))
-  const refused = await insertAll(deps, batch, cutBlocks(missing), written + landed.size)
+  const refused = await insertAll(deps, batch, cutBlocks(missing))
   await reportIgnored(deps, batch, missing, refused)
   return refused
 }
@@ -79,19 +78,11 @@ export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix:
   throw new CodedError('unavailable', { message: 'an earlier insert is still at work' })
 }
 
-/** `written` are the rows that tables have of the partition since its log began. */
-async function insertAll(
-  { clickhouse, failed }: WriteDeps,
-  { token, attempt, fence }: Batch<EventLine[]>,
-  blocks: readonly Block[],
-  written: number,
-): Promise<RefusedRecord[]> {
+async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {
+  const { token, attempt, fence } = batch
   const refused: RefusedRecord[] = []
-  let log_rows = written
   for (const block of blocks) {
-    const dead = await insertBlock(block, { clickhouse, token, attempt, failed, log_rows, fence })
-    log_rows += block.rows.length - dead.reduce((sum, { rows }) => sum + rows, 0)
-    refused.push(...dead)
+    refused.push(...(await insertBlock(block, { clickhouse, token, attempt, failed, fence })))
   }
   return refused
 }

@@ -44,16 +44,13 @@ const envelopeOf = (text: fc.Arbitrary<string>): fc.Arbitrary<Envelope> => {
   }) as fc.Arbitrary<Envelope>
 }
 
-test('what is inserted holds every column of the rows in the order of the insert, whether their money counts, and the rows of the log', () => {
+test('what is inserted holds every column of the rows in the order of the insert, and whether their money counts', () => {
   const envelopes = fc.oneof(envelopeOf(ascii), envelopeOf(hostile))
   fc.assert(
     fc.property(envelopes, fc.array(fc.nat(4)), (envelope, beaten) => {
       const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record, record.topic)
       const isBeaten = (n: number) => beaten.includes(n)
-      const inserted = joinLines(
-        lines.map((line, n) => (isBeaten(n) ? { ...line, revenue_counts: 0 } : line)),
-        1000,
-      )
+      const inserted = joinLines(lines.map((line, n) => (isBeaten(n) ? { ...line, revenue_counts: 0 } : line)))
       const rows = envelope.events.map((event) => toEventRow(envelope, event, record))
       expect(
         inserted
@@ -61,7 +58,7 @@ test('what is inserted holds every column of the rows in the order of the insert
           .split('\n')
           .slice(0, -1)
           .map((line) => JSON.parse(line)),
-      ).toEqual(rows.map((row, n) => [...valuesOf(isBeaten(n) ? { ...row, revenue_counts: 0 } : row), 1000]))
+      ).toEqual(rows.map((row, n) => valuesOf(isBeaten(n) ? { ...row, revenue_counts: 0 } : row)))
     }),
     { numRuns: 1000 },
   )
