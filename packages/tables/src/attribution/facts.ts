@@ -67,13 +67,22 @@ export async function findDecidingFacts(
   const many = [...few].flatMap(([uuid, facts]) => (facts.length > rows_max ? [uuid] : []))
   const first =
     many.length === 0 ? [] : await selectFacts(clickhouse, firstFactsSql(chosen(many), users_max, user_keys))
+  for (const uuid of many) few.delete(uuid)
   const wanted = user_keys === undefined ? null : new Set(user_keys)
   const isWanted = (fact: Fact) => wanted === null || !isAlias(fact) || wanted.has(matchKey('user', fact.user_id))
-  const found = [...few, ...first].map(([uuid, facts]): [string, Fact[]] => {
-    const deciding = [...facts.filter((fact) => !isAlias(fact)), ...decidingAliases(facts, users_max)]
-    return [uuid, deciding.filter(isWanted).toSorted((a, b) => byPlace(a.place, b.place))]
-  })
-  return new Map(found.filter(([, facts]) => facts.length > 0))
+  const ofFew = [...few].map(([uuid, facts]) => [uuid, firstFacts(facts, users_max).filter(isWanted)] as const)
+  const found = [...ofFew, ...first].filter(([, facts]) => facts.length > 0)
+  return new Map(found.map(([uuid, facts]) => [uuid, facts.toSorted((a, b) => byPlace(a.place, b.place))]))
+}
+
+/** Of all facts of one install what `firstFactsSql` chooses. */
+function firstFacts(facts: readonly Fact[], users_max: number): Fact[] {
+  const events = facts.filter((fact) => fact.kind === 'install').toSorted((a, b) => byPlace(a.place, b.place))
+  const byName = Map.groupBy(events, ({ event_name }) => event_name)
+  return [
+    ...[...byName.values()].flatMap((own) => own.slice(0, limits.install_facts_max)),
+    ...decidingAliases(facts, users_max),
+  ]
 }
 
 async function selectFacts(clickhouse: Pick<Clickhouse, 'query'>, sql: string): Promise<Map<string, Fact[]>> {
@@ -84,16 +93,23 @@ async function selectFacts(clickhouse: Pick<Clickhouse, 'query'>, sql: string): 
   )
 }
 
-/** SQL of the facts of the first events of each name of an install, and of the first aliases of its first users. */
+/** SQL of the facts of the first events of each name of an install, and of the first aliases of its first users: of these users alone. */
 const firstFactsSql = (chosen: string, users_max: number, user_keys?: readonly string[]): string => `
-  SELECT fact FROM install_facts_v1 FINAL ${chosen} AND
-    ${user_keys === undefined ? '' : `(kind != 'alias' OR match_keys[1] IN ${keySet(user_keys)}) AND`}
-    if(kind = 'alias', (install_uuid, match_keys[1], received_at_ms) IN (${firstAliasesSql(chosen, users_max)}),
-      (install_uuid, topic, partition, offset, event_index) IN (${firstEventsSql(chosen)}))
-  ORDER BY received_at_ms, ${placed.join(', ')} LIMIT 1 BY install_uuid, if(kind = 'alias', toString(match_keys[1]), fact)`
+  SELECT fact FROM (
+    SELECT * FROM (
+      SELECT install_uuid, kind, fact, match_keys, received_at_ms, ${placed.join(', ')}
+      FROM install_facts_v1 FINAL ${chosen} AND
+        if(kind = 'alias', (install_uuid, match_keys[1], received_at_ms) IN (${firstAliasesSql(chosen, users_max)}),
+          (install_uuid, topic, partition, offset, event_index) IN (${firstEventsSql(chosen)}))
+      ORDER BY ${ordered} LIMIT 1 BY install_uuid, if(kind = 'alias', toString(match_keys[1]), fact))
+    ORDER BY ${ordered} LIMIT ${users_max} BY install_uuid, if(kind = 'alias', '', fact))
+  WHERE ${user_keys === undefined ? '1' : `kind != 'alias' OR match_keys[1] IN ${keySet(user_keys)}`}`
 
 /** SQL of `byPlace`. */
 const placed = ["substringIndex(topic, '@', 1)", 'partition', 'topic', 'offset', 'event_index']
+
+/** SQL of the order in which `decidingAliases` takes them. */
+const ordered = `received_at_ms, ${placed.join(', ')}`
 
 /**
  * SQL of the installs, users and times of the first aliases of the first users of each install; more where times are equal. The key

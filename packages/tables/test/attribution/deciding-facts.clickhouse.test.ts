@@ -98,3 +98,21 @@ test('installs with any number of users and events are read in little memory, an
   expect(offsets('told3')).toEqual(numbers(0, limits.install_aliases_max).map((n) => 3 + n * 20))
   expect(offsets('opened3')).toEqual(numbers(0, limits.install_facts_max).map((n) => 3 + n * 20))
 })
+
+test('users of one moment count by their place, whoever is asked for', async () => {
+  const users = limits.install_aliases_max + 10
+  await store(numbers(0, users).map((n) => ({ ...alias('moment', n, `m${n}`), received_at_ms: t0 })))
+  const asked = [limits.install_aliases_max - 1, limits.install_aliases_max]
+  const user_keys = asked.map((n) => matchKey('user', `m${n}`))
+  const ofUsers = await findDecidingFacts(clickhouse, app_id, ['moment'], { user_keys })
+  expect(ofUsers.get('moment')!.map(({ place }) => place.offset)).toEqual(asked.slice(0, 1))
+  const [, beyond] = user_keys
+  expect(await findDecidingFacts(clickhouse, app_id, ['moment'], { user_keys: [beyond!] })).toEqual(new Map())
+})
+
+test('of an install with few rows no more events count than of one with many', async () => {
+  const events = limits.install_facts_max + 5
+  await store(numbers(0, events).map((n) => install('few', n)))
+  const found = await findDecidingFacts(clickhouse, app_id, ['few'])
+  expect(found.get('few')!.map(({ place }) => place.offset)).toEqual(numbers(0, limits.install_facts_max))
+})
