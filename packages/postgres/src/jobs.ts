@@ -6,8 +6,8 @@ export type JobKind = 'settle'
 /** How far the work has come. Times are Unix epoch ms. */
 export interface JobState {
   begun: boolean
-  /** What it came to; null until it has ended. */
-  outcome: unknown
+  /** What it came to, `{ error }` when it failed; null until it has ended. */
+  outcome: object | null
 }
 
 /** Rows that ended before so long go when others are taken. */
@@ -37,13 +37,14 @@ export async function findJob(pool: Pool, number: number): Promise<JobState | nu
 }
 
 /**
- * Does the oldest work of a kind that has not ended, and says whether there was any. One process at a time calls it. Work that
- * rejects, or that a crash broke off, is begun once more by the next call.
+ * Does the oldest work of a kind that has not ended, and says whether there was any. One process at a time calls it. What fails
+ * has ended: its reason is the outcome, and the call rejects with it. What a crash or the end of the process broke off is begun
+ * once more by the next call.
  */
 export async function doJob(
   pool: Pool,
   kind: JobKind,
-  { now, work }: { now: () => number; work: () => Promise<object> },
+  { now, stop, work }: { now: () => number; stop: AbortSignal; work: () => Promise<object> },
 ): Promise<boolean> {
   const { rows } = await pool.query<{ number: string }>(
     `UPDATE jobs SET begun_at_ms = $2 WHERE number =
@@ -51,12 +52,22 @@ export async function doJob(
     [kind, now()],
   )
   if (rows[0] === undefined) return false
-  const outcome = await work()
-  await pool.query('UPDATE jobs SET ended_at_ms = $2, outcome = $3 WHERE number = $1', [
-    rows[0].number,
-    now(),
-    JSON.stringify(outcome),
-  ])
+  const { number } = rows[0]
+  try {
+    await endJob(pool, number, await work(), now())
+  } catch (err) {
+    stop.throwIfAborted()
+    await endJob(pool, number, { error: err instanceof Error ? err.message : String(err) }, now())
+    throw err
+  }
   await pool.query('DELETE FROM jobs WHERE kind = $1 AND ended_at_ms < $2', [kind, now() - kept_ms])
   return true
+}
+
+async function endJob(pool: Pool, number: string, outcome: object, now_ms: number): Promise<void> {
+  await pool.query('UPDATE jobs SET ended_at_ms = $2, outcome = $3 WHERE number = $1', [
+    number,
+    now_ms,
+    JSON.stringify(outcome),
+  ])
 }

@@ -15,7 +15,7 @@ const wait_ms_max = 3 * limits.settle_ms_max
 /** `POST /settle`: has the settler settle what is due, for at most `settle_ms_max`; `done` says whether more is due. */
 export function addSettleRoute(app: FastifyInstance, { pool, now }: Pick<AdminApiDeps, 'pool' | 'now'>): void {
   const stop = new AbortController()
-  app.addHook('preClose', async () => stop.abort())
+  app.addHook('preClose', async () => stop.abort(unavailable('admin-api ends.')))
   addRoute(app, storedDataRoutes.settle, async (_input, _request, reply) => {
     const left = new AbortController()
     reply.raw.once('close', () => left.abort())
@@ -23,11 +23,18 @@ export function addSettleRoute(app: FastifyInstance, { pool, now }: Pick<AdminAp
     const number = await askJob(pool, 'settle', now())
     for (;;) {
       const job = await findJob(pool, number)
-      if (job?.outcome) return Settled.parse(job.outcome)
+      if (job?.outcome) return settledOf(job.outcome)
+      stop.signal.throwIfAborted()
       if (signal.aborted && job?.begun) return { settled: 0, done: false }
-      if (signal.aborted)
-        throw new CodedError('unavailable', { message: 'The settler does not answer: is housekeeper running?' })
+      if (signal.aborted) throw unavailable('The settler does not answer: is housekeeper running?')
       await setTimeout(look_pause_ms, undefined, { signal }).catch(() => {})
     }
   })
 }
+
+function settledOf(outcome: object): Settled {
+  if ('error' in outcome) throw unavailable(`The settler failed: ${outcome.error}`)
+  return Settled.parse(outcome)
+}
+
+const unavailable = (message: string) => new CodedError('unavailable', { message })

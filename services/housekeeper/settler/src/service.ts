@@ -2,7 +2,7 @@ import { limits } from '@tributary/contracts/limits'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { settlerJobs } from './settler-jobs.ts'
+import { settleWhenAsked, settleWhenQuiet } from './settler-jobs.ts'
 
 /** Between two looks whether somebody asks for it. */
 const look_pause_ms = 500
@@ -15,12 +15,12 @@ export const service = defineService({
     {
       name: 'settler',
       pause_ms: limits.settle_pause_ms,
-      prepare: ({ postgres: pool, ...context }) => settlerJobs({ ...context, pool }).whenQuiet,
+      prepare: ({ postgres: pool, ...context }) => settleWhenQuiet({ ...context, pool }),
     },
     {
       name: 'asked_settler',
       pause_ms: look_pause_ms,
-      prepare: ({ postgres: pool, ...context }) => settlerJobs({ ...context, pool }).whenAsked,
+      prepare: ({ postgres: pool, ...context }) => settleWhenAsked({ ...context, pool }),
     },
   ],
 })

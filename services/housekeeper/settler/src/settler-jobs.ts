@@ -16,26 +16,31 @@ interface SettlerJobsDeps {
   registry: Registry
 }
 
-/** What the settler does by itself, and what it is asked for. */
-export function settlerJobs({ pool, clickhouse, now, logger, registry }: SettlerJobsDeps) {
+/** Settles days that are over and quiet. One process of several does it; two would do no harm. */
+export function settleWhenQuiet(deps: SettlerJobsDeps) {
+  const settle = countedSettler(deps)
+  return (stop: AbortSignal) =>
+    unlessRunning(deps.pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([stop, lost]) }))
+}
+
+/** Settles all that is due when somebody asks for it, beside the other job, for at most `settle_ms_max`. */
+export function settleWhenAsked(deps: SettlerJobsDeps) {
+  const { pool, now } = deps
+  const settle = countedSettler(deps)
+  return (stop: AbortSignal) =>
+    unlessRunning(pool, 'asked_settler', (lost) => {
+      const ended = AbortSignal.any([stop, lost])
+      const work = () =>
+        settle({ quiet_ms: 0, signal: AbortSignal.any([ended, AbortSignal.timeout(limits.settle_ms_max)]) })
+      return doJob(pool, 'settle', { now, stop: ended, work })
+    })
+}
+
+function countedSettler({ clickhouse, logger, registry }: SettlerJobsDeps) {
   const settled = sharedMetric(registry, Counter, {
     name: 'tributary_settled_days_total',
     help: 'Figures of a day that were settled.',
     labelNames: ['figure'],
   })
-  const settle = createSettler({ clickhouse, logger, onSettled: (figure, days) => settled.inc({ figure }, days) })
-  return {
-    /** Settles days that are over and quiet. One process of several does it; two would do no harm. */
-    whenQuiet: (stop: AbortSignal) =>
-      unlessRunning(pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([stop, lost]) })),
-    /** Settles all that is due when somebody asks for it, beside the other job, for at most `settle_ms_max`. */
-    whenAsked: (stop: AbortSignal) =>
-      unlessRunning(pool, 'asked_settler', (lost) =>
-        doJob(pool, 'settle', {
-          now,
-          work: () =>
-            settle({ quiet_ms: 0, signal: AbortSignal.any([stop, lost, AbortSignal.timeout(limits.settle_ms_max)]) }),
-        }),
-      ),
-  }
+  return createSettler({ clickhouse, logger, onSettled: (figure, days) => settled.inc({ figure }, days) })
 }

@@ -6,7 +6,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { settlerJobs } from '../src/settler-jobs.ts'
+import { settleWhenAsked, settleWhenQuiet } from '../src/settler-jobs.ts'
 
 let postgres: TestPostgres
 let clickhouse: TestClickhouse
@@ -18,8 +18,13 @@ afterAll(() => Promise.all([postgres.close(), clickhouse.close()]))
 const clock = { ms: Date.UTC(2026, 5, 1) }
 const now = () => clock.ms
 const running = new AbortController().signal
-const open = () =>
-  settlerJobs({ pool: postgres.pool, clickhouse, now, logger: pino({ level: 'silent' }), registry: new Registry() })
+const deps = () => ({
+  pool: postgres.pool,
+  clickhouse,
+  now,
+  logger: pino({ level: 'silent' }),
+  registry: new Registry(),
+})
 const ask = () => askJob(postgres.pool, 'settle', now())
 const outcomeOf = async (number: number) => (await findJob(postgres.pool, number))?.outcome
 const store = (app_id: string) =>
@@ -27,8 +32,8 @@ const store = (app_id: string) =>
 
 test('whoever asks has days settled that changed just now, and hears how many figures', async () => {
   await store(`app_${randomUUID()}`)
-  const { whenQuiet, whenAsked } = open()
-  await whenQuiet(running)
+  const whenAsked = settleWhenAsked(deps())
+  await settleWhenQuiet(deps())(running)
   const number = await ask()
   expect(await findJob(postgres.pool, number)).toEqual({ begun: false, outcome: null })
   await whenAsked(running)
@@ -46,22 +51,37 @@ test('whoever asks before the work is begun shares it, and gets work of its own 
     third = await ask()
     return { settled: 1, done: true }
   }
-  await doJob(postgres.pool, 'settle', { now, work })
+  await doJob(postgres.pool, 'settle', { now, stop: running, work })
   expect(third).toBeGreaterThan(first)
   expect(await outcomeOf(third)).toBeNull()
-  await open().whenAsked(running)
+  await settleWhenAsked(deps())(running)
   expect(await outcomeOf(third)).toEqual({ settled: 0, done: true })
 })
 
-test('work that a crash broke off is begun once more, and what ended a day ago is forgotten', async () => {
+test('work that the end of its process broke off is begun once more, and what ended a day ago is forgotten', async () => {
   const number = await ask()
-  const broken = doJob(postgres.pool, 'settle', { now, work: () => Promise.reject(new Error('killed')) })
-  await expect(broken).rejects.toThrow('killed')
+  const stop = AbortSignal.abort(new Error('stopped'))
+  const broken = doJob(postgres.pool, 'settle', { now, stop, work: () => Promise.reject(new Error('broken off')) })
+  await expect(broken).rejects.toThrow('stopped')
   expect(await findJob(postgres.pool, number)).toEqual({ begun: true, outcome: null })
-  await open().whenAsked(running)
+  await settleWhenAsked(deps())(running)
   expect(await outcomeOf(number)).toEqual({ settled: 0, done: true })
   clock.ms += day_ms + 1
   await ask()
-  await open().whenAsked(running)
+  await settleWhenAsked(deps())(running)
   expect(await findJob(postgres.pool, number)).toBeNull()
+})
+
+test('work that fails says why and holds up no other', async () => {
+  const failing = await ask()
+  const work = async () => {
+    await ask()
+    throw new Error('no memory')
+  }
+  await expect(doJob(postgres.pool, 'settle', { now, stop: running, work })).rejects.toThrow('no memory')
+  expect(await outcomeOf(failing)).toEqual({ error: 'no memory' })
+  const after = await ask()
+  expect(after).toBeGreaterThan(failing)
+  await settleWhenAsked(deps())(running)
+  expect(await outcomeOf(after)).toEqual({ settled: 0, done: true })
 })

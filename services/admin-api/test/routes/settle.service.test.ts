@@ -1,0 +1,31 @@
+import { expect, test, vi } from 'vitest'
+import { adminApiUnderTest } from '../admin-api-under-test.ts'
+
+const { ask, query } = adminApiUnderTest()
+
+/** Ends the work that the API asks for, as the settler does. */
+async function end(outcome: object) {
+  await vi.waitFor(
+    async () => {
+      const ended = await query(
+        'UPDATE jobs SET begun_at_ms = 1, ended_at_ms = 2, outcome = $1 WHERE ended_at_ms IS NULL RETURNING 1',
+        [JSON.stringify(outcome)],
+      )
+      expect(ended).toHaveLength(1)
+    },
+    { timeout: 10_000 },
+  )
+}
+
+test('whoever has days settled hears what the settler made of it', async () => {
+  const asked = ask('POST', '/settle', {})
+  await end({ settled: 3, done: true })
+  expect(await asked).toMatchObject({ status: 200, body: { settled: 3, done: true } })
+})
+
+test('whoever has days settled hears why the settler failed', async () => {
+  const asked = ask('POST', '/settle', {})
+  await end({ error: 'not enough memory' })
+  const message = 'The settler failed: not enough memory'
+  expect(await asked).toMatchObject({ status: 503, body: { error: 'unavailable', message } })
+})
