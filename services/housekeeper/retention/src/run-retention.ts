@@ -84,7 +84,7 @@ export async function runRetention(
   const marked = await readRawExpired(clickhouse)
   const going = [...expiring].map(([app_id, day]): [string, string] => [
     app_id,
-    [day, marked.get(app_id) ?? ''].toSorted()[0]!,
+    earliest(day, marked.get(app_id) ?? ''),
   ])
   const raw = new Map(going.filter(([, day]) => day !== ''))
   if (raw.size > 0) {
@@ -122,7 +122,10 @@ async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now
   return blanked
 }
 
-/** A mark of a clock that was ahead goes back to the first day of which the run ahead, or whoever came later, left a click. */
+/**
+ * A mark of a clock that was ahead goes back to the first day of which the run ahead, or whoever came later, left a click. What the
+ * engine is still to delete is not gone yet: until then such a mark stays.
+ */
 async function markClicks(
   { pool, clickhouse }: RetentionDeps,
   apps: readonly KeptApp[],
@@ -138,17 +141,14 @@ async function markClicks(
     clickhouse,
     apps.filter(({ company_id }) => ahead.has(company_id)),
   )
-  const marks = new Map<string, string>()
-  for (const { company_id, keep_click_days } of apps) {
-    const kept = firstKeptDay(now_ms, keep_click_days)
-    marks.set(company_id, ahead.has(company_id) ? latestDay(kept, left.get(company_id) ?? today) : kept)
-  }
-  await markCompanies(
-    pool,
-    'clicks_deleted_before',
-    [...marks].map(([company_id, to]) => ({ company_id, to })),
-    now_ms,
-  )
+  const stays = ahead.size > 0 && (await isDeleting(clickhouse, 'clicks_raw_v1')) ? ahead : new Set<string>()
+  const marks = apps
+    .filter(({ company_id }) => !stays.has(company_id))
+    .map(({ company_id, keep_click_days }) => {
+      const kept = firstKeptDay(now_ms, keep_click_days)
+      return { company_id, to: ahead.has(company_id) ? latest(kept, left.get(company_id) ?? today) : kept }
+    })
+  await markCompanies(pool, 'clicks_deleted_before', marks, now_ms)
 }
 
 /** By company the UTC day of the oldest click. */
@@ -164,12 +164,13 @@ async function findFirstClicks(
   const first = new Map<string, string>()
   for (const { app_id, first: day } of rows) {
     const company_id = companies.get(app_id)!
-    first.set(company_id, [day, first.get(company_id) ?? day].toSorted()[0]!)
+    first.set(company_id, earliest(day, first.get(company_id) ?? day))
   }
   return first
 }
 
-const latestDay = (a: string, b: string): string => (a > b ? a : b)
+const latest = (a: string, b: string): string => (a > b ? a : b)
+const earliest = (a: string, b: string): string => (a < b ? a : b)
 
 /** A mark goes back only from the future, where a clock that was ahead had put it. */
 async function markCompanies(
@@ -238,24 +239,28 @@ async function takeBackMarks(
   const ahead = [...(await readRawExpired(clickhouse))].filter(([, before]) => before > today)
   if (ahead.length === 0) return
   // What the engine is still to delete is not lacking yet.
-  const [open] = await clickhouse.query<{ left: number }>(
-    `SELECT count() AS left FROM system.mutations
-     WHERE database = currentDatabase() AND table = 'events_raw_v1' AND NOT is_done`,
-  )
-  if (open!.left > 0) return
+  if (await isDeleting(clickhouse, 'events_raw_v1')) return
   const none = '1970-01-01'
   const apps = ahead.map(([app_id]) => app_id)
   const lacking = await findLackingDays(clickhouse, apps)
   const firstLeft = (app_id: string) => {
     const last = lacking.get(app_id)
     const behind = last === undefined ? none : utcDay(Date.parse(last) + day_ms)
-    return [behind, expiring.get(app_id) ?? none].toSorted()[1]!
+    return latest(behind, expiring.get(app_id) ?? none)
   }
   const marks = ahead.map(([app_id, before]): [string, string, string] => [app_id, before, firstLeft(app_id)])
   await markRawExpired(
     clickhouse,
     new Map(marks.filter(([, before, left]) => left < before).map(([app_id, , left]) => [app_id, left])),
   )
+}
+
+async function isDeleting(clickhouse: Pick<Clickhouse, 'query'>, table: string): Promise<boolean> {
+  const [open] = await clickhouse.query<{ left: number }>(
+    `SELECT count() AS left FROM system.mutations
+     WHERE database = currentDatabase() AND table = ${textLiteral(table)} AND NOT is_done`,
+  )
+  return open!.left > 0
 }
 
 /** Days that are later than what is marked: a day that is marked is never kept again. */
@@ -268,7 +273,7 @@ async function advanced(clickhouse: Clickhouse, days: ReadonlyMap<string, string
 async function unprovenBefore(deps: RetentionDeps, now_ms: number): Promise<string> {
   const written = utcDay(await writtenBefore(deps, consumers.postbackWriter, now_ms))
   const kept = firstKeptDay(now_ms, limits.postback_unproven_days_max)
-  return [written, kept].toSorted()[0]!
+  return earliest(written, kept)
 }
 
 /** What a writer takes that was received before this time is in all tables, Unix epoch ms. */
