@@ -1,4 +1,5 @@
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
+import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { findCertificate } from '@tributary/erasure/find-certificate'
@@ -176,5 +177,42 @@ test('as many requests as an app can make in a day are taken at once', async () 
   )
   const failures = openFailures({ ...emptyDeps(), logger }, new AbortController().signal)
   expect(await takeRequests(emptyDeps(), failures)).toBe(a_day)
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('requests of several apps that were taken before something failed keep their tombstones', async () => {
+  const app_ids = [await makeApp(), await makeApp()]
+  for (const app_id of app_ids) await ask(app_id)
+  let lowered = 0
+  const keyValue = {
+    ...memoryKeyValue(() => midnight),
+    async mark() {
+      lowered += 1
+      if (lowered === 1) throw new Error('no answer')
+      return null
+    },
+  }
+  let now_ms = midnight
+  const deps = emptyDeps({ keyValue, now: () => now_ms++ })
+  const failures = openFailures({ ...emptyDeps(), logger }, new AbortController().signal)
+  await takeRequests(deps, failures)
+  const { rows } = await db.pool.query('SELECT count(*)::int AS written FROM tombstones WHERE app_id = ANY($1)', [
+    app_ids,
+  ])
+  expect(rows).toEqual([{ written: 2 }])
+  await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('while the counters are away no app is tried after another', async () => {
+  for (const _ of [1, 2, 3]) await ask(await makeApp())
+  let asked = 0
+  const get = async () => {
+    asked += 1
+    throw new CodedError('unavailable', { message: 'Redis is away' })
+  }
+  const failures = openFailures({ ...emptyDeps(), logger }, new AbortController().signal)
+  const keyValue = { ...memoryKeyValue(() => midnight), get }
+  await expect(takeRequests(emptyDeps({ keyValue }), failures)).rejects.toThrow('Redis is away')
+  expect(asked).toBeLessThanOrEqual(2)
   await db.pool.query('DELETE FROM erasure_requests')
 })

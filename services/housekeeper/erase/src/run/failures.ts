@@ -1,11 +1,15 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Logger } from 'pino'
 
-/** What failed in a run for single apps: it ends no other's erasure. */
-export interface Failures {
+/** The apps of a run whose erasures have failed. */
+export interface FailedApps {
   has(app_id: string): boolean
   /** Rejects when it would fail for every other app too. Null stands for the objects of earlier erasures. */
   add(app_id: string | null, err: unknown): Promise<void>
+}
+
+/** What failed in a run for single apps: it ends no other's erasure. */
+export interface Failures extends FailedApps {
   throwFirst(): void
 }
 

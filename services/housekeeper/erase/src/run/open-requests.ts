@@ -8,8 +8,9 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
+import type { Logger } from 'pino'
 import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
-import type { Failures } from './failures.ts'
+import type { FailedApps } from './failures.ts'
 import { findNewestReceived } from './newest-received.ts'
 
 export interface RequestStore {
@@ -19,6 +20,7 @@ export interface RequestStore {
   /** The marks of queued erasures that gateways keep. */
   keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
   now(): number
+  logger: Pick<Logger, 'warn'>
 }
 
 type Salts = Pick<RequestStore, 'pool' | 'masterKeys'>
@@ -43,48 +45,59 @@ const taken_at_once = 10_000
  * end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197). Requests of an app that
  * cannot be taken wait for the next run.
  */
-export async function takeRequests(store: RequestStore, failures: Pick<Failures, 'has' | 'add'>): Promise<number> {
+export async function takeRequests(store: RequestStore, failed: FailedApps): Promise<number> {
   let taken = 0
   let after: Pick<QueuedRow, 'app_id' | 'install_hash'> = { app_id: '', install_hash: Buffer.alloc(0) }
   for (;;) {
-    const { rows } = await store.pool.query<QueuedRow>(
-      `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
-       WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
-         AND (app_id, install_hash) > ($1, $2)
-       ORDER BY app_id, install_hash LIMIT $3`,
-      [after.app_id, after.install_hash, taken_at_once],
-    )
+    const rows = await findQueued(store.pool, after)
     const last = rows.at(-1)
     if (last === undefined) return taken
-    taken += await takeByApp(store, rows, failures)
+    const open = rows.filter(({ app_id }) => !failed.has(app_id))
+    try {
+      taken += await takeQueued(store, open)
+    } catch (err) {
+      taken += await takeByApp(store, { open, after, err }, failed)
+    }
     after = last
   }
 }
 
-/** All at once; app by app when that fails, since it may fail for one of them. */
+/** What failed for requests of several apps may have failed for one of them. */
 async function takeByApp(
   store: RequestStore,
-  rows: readonly QueuedRow[],
-  failures: Pick<Failures, 'has' | 'add'>,
+  { open, after, err }: { open: readonly QueuedRow[]; after: Pick<QueuedRow, 'app_id' | 'install_hash'>; err: unknown },
+  failed: FailedApps,
 ): Promise<number> {
-  const byApp = Map.groupBy(
-    rows.filter(({ app_id }) => !failures.has(app_id)),
-    appOf,
-  )
-  try {
-    return await takeQueued(store, [...byApp.values()].flat())
-  } catch {
-    let taken = 0
-    for (const [app_id, own] of byApp) {
-      await takeQueued(store, own).then(
-        (count) => {
-          taken += count
-        },
-        (err: unknown) => failures.add(app_id, err),
-      )
-    }
-    return taken
+  const apps = new Set(open.map(appOf))
+  const fail = async (app_id: string, reason: unknown) => {
+    if (reason instanceof CodedError && reason.code === 'unavailable') throw reason
+    await failed.add(app_id, reason)
+    return 0
   }
+  if (apps.size === 1) return fail(open[0]!.app_id, err)
+  store.logger.warn({ err }, 'erasures of several apps could not be taken at once: they are taken app by app')
+  let taken = 0
+  for (const app_id of apps) {
+    // Read anew: those that were taken before it failed keep the marks of their tombstones.
+    const own = await findQueued(store.pool, after, app_id)
+    taken += await takeQueued(store, own).catch((reason) => fail(app_id, reason))
+  }
+  return taken
+}
+
+async function findQueued(
+  pool: Pool,
+  after: Pick<QueuedRow, 'app_id' | 'install_hash'>,
+  app_id: string | null = null,
+): Promise<QueuedRow[]> {
+  const { rows } = await pool.query<QueuedRow>(
+    `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
+     WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
+       AND (app_id, install_hash) > ($1, $2) AND app_id = coalesce($4, app_id)
+     ORDER BY app_id, install_hash LIMIT $3`,
+    [after.app_id, after.install_hash, taken_at_once, app_id],
+  )
+  return rows
 }
 
 async function takeQueued(

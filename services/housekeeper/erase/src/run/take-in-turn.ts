@@ -1,7 +1,7 @@
 import type { NotedLog } from '@tributary/erasure/unread-events'
 import type { Pool } from 'pg'
 import type { OpenWork } from '../batch/batch.ts'
-import type { Failures } from './failures.ts'
+import type { FailedApps } from './failures.ts'
 import { type RequestStore, takeRequests } from './open-requests.ts'
 
 export interface TakeDeps extends RequestStore {
@@ -22,7 +22,7 @@ export interface Taking {
  * 2. what stood in the log when tombstones were written is read before their batch looks for the best claims
  * A crash after each: the next run notes the log anew, which is later.
  */
-export async function takeInTurn(deps: TakeDeps, failures: Pick<Failures, 'has' | 'add'>): Promise<Taking> {
+export async function takeInTurn(deps: TakeDeps, failed: FailedApps): Promise<Taking> {
   let before = await deps.noteLog()
   /** What stood in the log when the tombstones up to a number were there, in their order. */
   const noted = [{ tombstones: await newestNumber(deps.pool), unread: before }]
@@ -32,7 +32,7 @@ export async function takeInTurn(deps: TakeDeps, failures: Pick<Failures, 'has' 
     async take() {
       const unread = await before()
       if (unread.length > 0) return unread
-      const taken = await takeRequests(deps, failures)
+      const taken = await takeRequests(deps, failed)
       before = await deps.noteLog()
       if (taken > 0) noted.push({ tombstones: await newestNumber(deps.pool), unread: before })
       return []
