@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
@@ -12,7 +12,8 @@ const file_ms_max = Number(process.env.FILE_MS_MAX ?? 15 * 60_000)
 export default class WorkerLimit implements Reporter {
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
-  onTestModuleStart({ moduleId }: TestModule): void {
+  /** Before the file is loaded, which may loop as well. */
+  onTestModuleQueued({ moduleId }: TestModule): void {
     this.#timers.set(
       moduleId,
       setTimeout(() => endWorkerOf(moduleId), file_ms_max),
@@ -38,5 +39,6 @@ function endWorkerOf(file: string): void {
     } catch {
       // It has just ended.
     }
+    rmSync(join(WORKERS_IN, pid), { force: true })
   }
 }

@@ -39,9 +39,12 @@ it('npm test ends, and fails, when a test left a process behind that holds the o
   expect(code).toBe(1)
 })
 
-it('npm test ends a file that loops without a pause, names it, fails, and runs the others', async () => {
+it.each([
+  ['a test', "it('never ends', () => { for (;;) {} })"],
+  ['its head', 'for (;;) {}'],
+])('npm test ends a file that loops without a pause in %s, names it, fails, and runs the others', async (_, loop) => {
   const files = {
-    'loops.test.mjs': `import { it } from 'vitest'\nit('never ends', () => { for (;;) {} })`,
+    'loops.test.mjs': `import { it } from 'vitest'\n${loop}`,
     'passes.test.mjs': `import { it } from 'vitest'\nit('passes', () => {})`,
   }
   const { stdout, stderr, code } = await runTests('loops', files, { FILE_MS_MAX: '3000' })
