@@ -32,7 +32,7 @@ export function every({ name, pause_ms, logger, registry, work }: EveryOptions):
         await work(stop.signal)
         runs.inc({ job: name, result: 'ok' })
       } catch (err) {
-        if (err === stop.signal.reason) break
+        if (stop.signal.aborted) break
         runs.inc({ job: name, result: 'failure' })
         logger.warn({ err, job: name }, 'job failed, will be tried again')
       }
