@@ -15,12 +15,22 @@ export async function requestRun(pool: Pool, now_ms: number): Promise<number> {
   return Number(rows[0]!.run)
 }
 
-/** Requests the run of a night, a UTC date, once. One that a clock ahead requested for this night counts as not there. */
-export async function requestNightlyRun(pool: Pool, night: string, now_ms: number): Promise<void> {
-  await pool.query('UPDATE erasure_runs SET night = NULL WHERE night = $1 AND asked_at_ms > $2', [
-    night,
-    now_ms + limits.clocks_apart_ms_max,
-  ])
+/** The nightly runs that lie in the future: a clock ahead requested them. */
+export async function findRunsAhead(pool: Pool, now_ms: number): Promise<number[]> {
+  const { rows } = await pool.query<{ run: string }>(
+    'SELECT run FROM erasure_runs WHERE night IS NOT NULL AND asked_at_ms > $1',
+    [now_ms + limits.clocks_apart_ms_max],
+  )
+  return rows.map(({ run }) => Number(run))
+}
+
+/** Requests the run of a night, a UTC date, once. Those of `ahead` count as not there. */
+export async function requestNightlyRun(
+  pool: Pool,
+  night: string,
+  { now_ms, ahead }: { now_ms: number; ahead: readonly number[] },
+): Promise<void> {
+  await pool.query('UPDATE erasure_runs SET night = NULL WHERE night = $1 AND run = ANY($2)', [night, ahead])
   await pool.query('INSERT INTO erasure_runs (night, asked_at_ms) VALUES ($1, $2) ON CONFLICT (night) DO NOTHING', [
     night,
     now_ms,

@@ -109,6 +109,28 @@ test.each([60_000, hour_ms, day_ms])(
   },
 )
 
+test.each([1, 2, 5])(
+  'no night is left out after a clock that was ahead by %i whole days as a night began',
+  async (days) => {
+    await db.pool.query('DELETE FROM erasure_requests')
+    await db.pool.query('DELETE FROM erasure_runs')
+    const night_ms = Date.UTC(2026, 7, 1, limits.erasure_hour_utc)
+    let now_ms = night_ms + days * day_ms
+    const job = erasureJob(emptyDeps({ now: () => now_ms }))
+    const signal = new AbortController().signal
+    await job(signal)
+    const nights = Array.from({ length: days + 2 }, (_, n) => night_ms + n * day_ms + 5_000)
+    for (const ms of nights) {
+      now_ms = ms
+      await job(signal)
+    }
+    const { rows } = await db.pool.query<{ asked_at_ms: string }>(
+      'SELECT asked_at_ms FROM erasure_runs WHERE night IS NOT NULL ORDER BY night',
+    )
+    expect(rows.map(({ asked_at_ms }) => Number(asked_at_ms))).toEqual(nights)
+  },
+)
+
 test('the certificate of an app that is not there is unknown_app', async () => {
   const asked = findCertificate({ pool: db.pool, masterKeys }, 'none', 'a')
   await expect(asked).rejects.toMatchObject({ code: 'unknown_app' })

@@ -2,7 +2,7 @@ import { limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { countUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { findOldestQueued } from '@tributary/erasure/find-oldest-queued'
-import { requestNightlyRun } from '@tributary/erasure/runs'
+import { findRunsAhead, requestNightlyRun } from '@tributary/erasure/runs'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
 import { type EraserDeps, runErasures } from './run-erasures.ts'
@@ -13,12 +13,16 @@ import { type EraserDeps, runErasures } from './run-erasures.ts'
  */
 export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<void> {
   const { pool, now, metrics } = deps
+  /** Seen in the future once. When the night of their date comes, they no longer look so. */
+  const ahead = new Set<number>()
   return async (signal) => {
     const oldest = await findOldestQueued(pool)
     metrics?.oldestQueued(oldest === null ? 0 : Math.max(0, now() - oldest) / 1000)
     metrics?.unreadable(await countUnreadable(pool))
     const at = new Date(now())
-    if (at.getUTCHours() >= limits.erasure_hour_utc) await requestNightlyRun(pool, utcDay(now()), now())
+    for (const run of await findRunsAhead(pool, now())) ahead.add(run)
+    if (at.getUTCHours() >= limits.erasure_hour_utc)
+      await requestNightlyRun(pool, utcDay(now()), { now_ms: now(), ahead: [...ahead] })
     if ((await findNext(pool)) === null) return
     await unlessRunning(pool, 'eraser', (lost, leaseHeld) =>
       runAll({ ...deps, leaseHeld }, AbortSignal.any([signal, lost])),
