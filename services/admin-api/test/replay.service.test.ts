@@ -4,6 +4,7 @@ import type { Click } from '@tributary/contracts/attribution/click'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { utcDay } from '@tributary/domain/utc-day'
 import { archiveClicks } from '@tributary/tables/attribution/click-archive'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
@@ -234,7 +235,7 @@ test('what was erased is neither counted nor put into the log again, and a new l
 /** Archives clicks as click-writer does. */
 async function archived(clicks: readonly Click[]) {
   const source = `${topics.clicksRecorded.name}@${randomUUID()}`
-  const batch = { source, partition: 0, from: 0, to: clicks.length - 1, first_ms: Date.now() }
+  const batch = { source, partition: 0, from: 0, to: clicks.length - 1, day: utcDay(Date.now()) }
   const place = { topic: source, partition: 0, index: 0 }
   await archiveClicks(
     audit,

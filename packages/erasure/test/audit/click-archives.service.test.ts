@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
+import { utcDay } from '@tributary/domain/utc-day'
 import { archiveClicks, readClickArchives } from '@tributary/tables/attribution/click-archive'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { expect, test } from 'vitest'
@@ -23,19 +24,19 @@ function click(n: number, app_id: string): KeptClick {
   }
 }
 
-const batch = (from: number, first_ms: number) => ({
+const batch = (from: number, logged_ms: number) => ({
   source: 'clicks.recorded.v1@log',
   partition: 0,
   from,
   to: from,
-  first_ms,
+  day: utcDay(logged_ms),
 })
 
 test('archives lose the erased clicks of their app alone, also where a replay archived them again', async () => {
   const audit = memoryAuditStore()
   const clicks = [click(1, 'app_1'), click(2, 'app_1'), click(1, 'app_2'), click(3, 'app_2')]
   const days = [clicked_at_ms - 86_400_000, clicked_at_ms, clicked_at_ms + 5 * 86_400_000]
-  for (const [n, first_ms] of days.entries()) await archiveClicks(audit, batch(n, first_ms), clicks)
+  for (const [n, logged_ms] of days.entries()) await archiveClicks(audit, batch(n, logged_ms), clicks)
   await archiveClicks(audit, batch(7, clicked_at_ms), clicks.slice(1))
   await archiveClicks(audit, batch(8, clicked_at_ms - 3 * 86_400_000), [click(9, 'app_1')])
   const before = new Map(audit.objects)

@@ -4,12 +4,11 @@ import { daysBelow } from '@tributary/audit-store/audit-days'
 import type { AuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { KeptClick } from '@tributary/contracts/attribution/decision'
 import { limits } from '@tributary/contracts/limits'
-import { utcDay } from '@tributary/domain/utc-day'
 
 /** Folder of all archives in the audit store. */
 export const click_archive_folder = 'clicks/'
 
-/** A batch of clicks. The same batch has the same clicks on every try. */
+/** The clicks of one UTC day in a batch. The same batch has the same clicks on every try. */
 export interface ClickBatch {
   /** `<topic>@<log>`, as in positions. */
   source: string
@@ -17,12 +16,12 @@ export interface ClickBatch {
   /** Offsets, both inclusive. */
   from: number
   to: number
-  /** When the log took its first click, Unix epoch ms. */
-  first_ms: number
+  /** The UTC day on which the log took them, `YYYY-MM-DD`. */
+  day: string
 }
 
 /**
- * Makes the clicks of a batch durable as one object (docs/rules.md#archives-of-clicks). It is named by the range of the batch:
+ * Makes clicks of a batch durable as one object (docs/rules.md#archives-of-clicks). It is named by the range of the batch:
  * one that comes again finds it there.
  */
 export async function archiveClicks(
@@ -35,9 +34,9 @@ export async function archiveClicks(
 }
 
 /** `clicks/<yyyy>/<mm>/<dd>/<log>/<partition>/<from>-<to>.jsonl.gz`. */
-function archiveKey({ source, partition, from, to, first_ms }: ClickBatch): string {
+function archiveKey({ source, partition, from, to, day }: ClickBatch): string {
   const log = source.slice(source.indexOf('@') + 1)
-  return `${archiveFolder(utcDay(first_ms))}${log}/${partition}/${from}-${to}.jsonl.gz`
+  return `${archiveFolder(day)}${log}/${partition}/${from}-${to}.jsonl.gz`
 }
 
 /** Folder of the archives of a UTC day (`YYYY-MM-DD`). */

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 import { archiveClicks, readClickArchives } from '../../src/attribution/click-archive.ts'
 
 const source = 'clicks.recorded.v1@01jd-log'
-const batch = (from: number, to: number, first_ms: number) => ({ source, partition: 3, from, to, first_ms })
+const batch = (from: number, to: number, day: string) => ({ source, partition: 3, from, to, day })
 
 function clickAt(offset: number): KeptClick {
   const none = { campaign: null, ad_group: null, creative: null, ext_click_id: null, deep_link: null, country: null }
@@ -29,7 +29,7 @@ function clickAt(offset: number): KeptClick {
 test('an archive gives back the clicks of its batch with their positions', async () => {
   const audit = memoryAuditStore()
   const clicks = [clickAt(7), clickAt(9)]
-  await archiveClicks(audit, batch(7, 9, Date.UTC(2026, 0, 2, 23)), clicks)
+  await archiveClicks(audit, batch(7, 9, '2026-01-02'), clicks)
   expect(await Array.fromAsync(readClickArchives(audit))).toEqual([
     { key: 'clicks/2026/01/02/01jd-log/3/7-9.jsonl.gz', clicks },
   ])
@@ -39,7 +39,7 @@ test('archives are read from a day on, a day after the other, whatever else is i
   const audit = memoryAuditStore()
   await audit.putOnce('audit/2026/01/05/co_1/app_1/1-g-1.jsonl.gz', Buffer.from('x'))
   for (const [n, day] of ['2026-02-01', '2025-12-31', '2026-01-02', '2026-01-01'].entries()) {
-    await archiveClicks(audit, batch(n, n, Date.parse(day)), [clickAt(n)])
+    await archiveClicks(audit, batch(n, n, day), [clickAt(n)])
   }
   const found = await Array.fromAsync(readClickArchives(audit, '2026-01-01'))
   expect(found.map(({ clicks }) => clicks![0]!.place.offset)).toEqual([3, 2, 0])
@@ -51,7 +51,7 @@ test('an archive that can not be read is named, and hides no other', async () =>
   for (const [n, content] of [Buffer.from('no gzip'), gzipSync('{"v":1}\n'), gzipSync('{\n'), bombs].entries()) {
     await audit.putOnce(`clicks/2026/01/01/log/0/${n}-${n}.jsonl.gz`, content)
   }
-  await archiveClicks(audit, batch(7, 7, Date.UTC(2026, 0, 1)), [clickAt(7)])
+  await archiveClicks(audit, batch(7, 7, '2026-01-01'), [clickAt(7)])
   const found = await Array.fromAsync(readClickArchives(audit))
   expect(found.map(({ clicks }) => clicks?.length ?? null).toSorted()).toEqual([1, null, null, null, null].toSorted())
   expect(found.every(({ key }) => key.startsWith('clicks/2026/01/01/'))).toBe(true)

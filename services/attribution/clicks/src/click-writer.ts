@@ -12,6 +12,7 @@ import {
   type Tombstones,
   wasClickErased,
 } from '@tributary/domain/erasure/tombstones'
+import { utcDay } from '@tributary/domain/utc-day'
 import {
   type ConsumerDefinition,
   type DecodedRecord,
@@ -113,12 +114,15 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       const records = batch.records.filter(({ value }) => !isErased(value, tombstones))
       batch.dropped('erased', batch.records.length - records.length)
       const clicks = records.map(({ value }) => value.click)
-      const unarchived = records.filter(({ value }) => !value.archived).map(({ value }) => value.click)
-      const first_ms = batch.records[0]!.record.timestamp_ms
+      const unarchived = records.filter(({ value }) => !value.archived)
 
-      // 1. The archive is durable. A crash now: the next owner puts the same clicks under the same name, and finds them.
-      if (unarchived.length > 0)
-        await timed('archive', () => archiveClicks(audit, { source, partition, from, to, first_ms }, unarchived))
+      // 1. The archives are durable, one of each day: whoever looks for a click later looks at its day. A crash now: the next
+      //    owner puts the same clicks under the same names, and finds them.
+      for (const [day, ofDay] of Map.groupBy(unarchived, ({ record }) => utcDay(record.timestamp_ms))) {
+        const range = { source, partition, from, to, day }
+        const kept = ofDay.map(({ value }) => value.click)
+        await timed('archive', () => archiveClicks(audit, range, kept))
+      }
       await crash(1)
 
       // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.

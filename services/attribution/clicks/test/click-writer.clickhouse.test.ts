@@ -7,11 +7,13 @@ import { readClickArchives } from '@tributary/tables/attribution/click-archive'
 import { findClicks } from '@tributary/tables/attribution/clicks'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   clickOf,
+  day,
   hour,
   installOf,
   isDone,
@@ -308,4 +310,24 @@ test('the erasure of the last click that a partition wrote has nobody read the l
   const before = commits()
   await runToEnd(clickhouse, { ...stage, erased })
   expect(commits()).toEqual(before)
+})
+
+test('a batch over days leaves an archive on each, where erasures look for its clicks', async () => {
+  let ms = noon - 3 * day
+  const stage = { ...makeStage(), broker: memoryBroker(partitions, () => ms) }
+  const app_id = newAppId()
+  const clicks: Click[] = []
+  for (; ms <= noon; ms += day) {
+    const click = clickOf({ app_id, clicked_at_ms: ms })
+    clicks.push(click)
+    await publishClicks(stage.broker, [click])
+  }
+  await runToEnd(clickhouse, stage)
+  const archived = await Array.fromAsync(readClickArchives(stage.audit))
+  expect(archived.map((one) => [one.key.slice(0, 17), one.clicks!.map(({ click_id }) => click_id)])).toEqual(
+    clicks.map(({ click_id, clicked_at_ms }) => [
+      `clicks/${new Date(clicked_at_ms).toISOString().slice(0, 10).replaceAll('-', '/')}`,
+      [click_id],
+    ]),
+  )
 })
