@@ -6,7 +6,7 @@ export type JobKind = 'settle'
 /** How far the work has come. Times are Unix epoch ms. */
 export interface JobState {
   begun: boolean
-  /** What it came to, `{ error }` when it failed; null until it has ended. */
+  /** The answer of the work, `{ error }` when it failed; null until it has ended. */
   outcome: object | null
 }
 
@@ -37,9 +37,9 @@ export async function findJob(pool: Pool, number: number): Promise<JobState | nu
 }
 
 /**
- * Does the oldest work of a kind that has not ended, and says whether there was any. One process at a time calls it. What fails
- * has ended: its reason is the outcome, and the call rejects with it. What a crash or the end of the process broke off is begun
- * once more by the next call.
+ * Does the oldest work of a kind that has not ended, and says whether there was any. One process at a time calls it. Work that
+ * fails has ended: its reason is the outcome, and the call rejects with it. The next call begins work once more that a crash or
+ * the end of the process broke off.
  */
 export async function doJob(
   pool: Pool,
@@ -53,13 +53,12 @@ export async function doJob(
   )
   if (rows[0] === undefined) return false
   const { number } = rows[0]
-  try {
-    await endJob(pool, number, await work(), now())
-  } catch (err) {
+  const outcome = await work().catch(async (err: unknown) => {
     stop.throwIfAborted()
     await endJob(pool, number, { error: err instanceof Error ? err.message : String(err) }, now())
     throw err
-  }
+  })
+  await endJob(pool, number, outcome, now())
   await pool.query('DELETE FROM jobs WHERE kind = $1 AND ended_at_ms < $2', [kind, now() - kept_ms])
   return true
 }

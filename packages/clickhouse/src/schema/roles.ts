@@ -1,9 +1,9 @@
 import type { Table, TableUser } from '@tributary/contracts/table'
 import { erasedTables, tableNames, tables } from '@tributary/contracts/tables'
 
-/** What a replica needs to have all that other servers acknowledged before something is looked up. */
+/** A service needs them to bring a replica up to date before it looks anything up. */
 const replicaRights = ['SYSTEM SYNC REPLICA ON tributary.*', 'SELECT ON system.replicas']
-/** What asks all replicas which inserts they have at work. */
+/** A service needs them to ask all replicas which inserts they have at work. */
 const processRights = ['SELECT ON system.processes', 'CREATE TEMPORARY TABLE, REMOTE ON *.*']
 
 /** The rights of a user on each table, as the tables declare them. */

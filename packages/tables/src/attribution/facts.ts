@@ -75,7 +75,7 @@ export async function findDecidingFacts(
   return new Map(found.map(([uuid, facts]) => [uuid, facts.toSorted((a, b) => byPlace(a.place, b.place))]))
 }
 
-/** Of all facts of one install what `firstFactsSql` chooses. */
+/** Chooses among all facts of one install as `firstFactsSql` does. */
 function firstFacts(facts: readonly Fact[], users_max: number): Fact[] {
   const events = facts.filter((fact) => fact.kind === 'install').toSorted((a, b) => byPlace(a.place, b.place))
   const byName = Map.groupBy(events, ({ event_name }) => event_name)

@@ -8,7 +8,7 @@ export interface FailedApps {
   add(app_id: string | null, err: unknown): Promise<void>
 }
 
-/** What failed in a run for single apps: it ends no other's erasure. */
+/** The failures of single apps in a run. None ends another app's erasure. */
 export interface Failures extends FailedApps {
   throwFirst(): void
 }

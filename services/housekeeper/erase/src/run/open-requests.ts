@@ -62,7 +62,7 @@ export async function takeRequests(store: RequestStore, failed: FailedApps): Pro
   }
 }
 
-/** What failed for requests of several apps may have failed for one of them. */
+/** One of several apps may be the reason of a failure: the others are taken without it. */
 async function takeByApp(
   store: RequestStore,
   { open, after, err }: { open: readonly QueuedRow[]; after: Pick<QueuedRow, 'app_id' | 'install_hash'>; err: unknown },
