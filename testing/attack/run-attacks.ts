@@ -65,7 +65,8 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
     makeTenant(url, token, 'Attacker', attack.monthly_quota),
   ])
   const wanted: Partial<Record<VictimStep, boolean | undefined>> = {
-    verdict: attack.verdicts,
+    verdict: attack.waits,
+    fresh: attack.waits,
     large: attack.large_batches && seconds >= judged_s_min,
   }
   const steps = victimSteps.filter((step) => !(step in wanted) || wanted[step] === true)

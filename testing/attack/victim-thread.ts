@@ -8,7 +8,14 @@ import { Agent, request } from 'undici'
 import { victim_ip } from './addresses.ts'
 import { answerName } from './answers.ts'
 import { type AttackTenant, signedHeaders } from './tenants.ts'
-import { type Times, type VictimFigures, type VictimStep, victim_install, victim_ms_max } from './victim.ts'
+import {
+  type Times,
+  type VictimFigures,
+  type VictimStep,
+  victim_install,
+  victim_ms_max,
+  waitingSteps,
+} from './victim.ts'
 
 /** How long the victim waits for an answer: longer than allowed, so that faults show their duration. */
 const answer_ms_max = 40_000
@@ -17,8 +24,10 @@ const batch_events = 5
 /** Together more than a gateway judges between other requests. */
 const large_events = 40
 const large_props = { note: 'x'.repeat(15_000) }
-/** Between two looks for a verdict. */
+/** Between two looks for a verdict or an event. */
 const watch_ms = 100
+/** The event whose number in the report is watched. */
+const fresh_name = 'fresh'
 const phone = {
   'user-agent': 'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36 Chrome/119.0.0.0 Mobile Safari/537.36',
 }
@@ -64,6 +73,18 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
   }
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
+  /** Asks until an answer is what was waited for. */
+  async function watch(path: string, isThere: (text: string) => boolean, fault: string) {
+    const until_ms = performance.now() + answer_ms_max
+    while (performance.now() < until_ms) {
+      const { status, text } = await ask(path, bearer(tenant.watch_key))
+      if (status === 0 || (status === 200 && isThere(text))) return
+      await pause(watch_ms)
+    }
+    faults.push(fault)
+  }
+  let fresh = 0
+
   const steps: Record<VictimStep, () => Promise<void>> = {
     event: () => sendBatch(Array.from({ length: batch_events }, () => makeEvent(victim_install))),
     large: () =>
@@ -83,14 +104,20 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
       const install_uuid = randomUUID()
       await sendBatch([{ ...makeEvent(install_uuid), event_name: 'app_install' }])
       const path = declaredRoutes.getInstall.path.replace(':install_uuid', install_uuid)
-      const until_ms = performance.now() + answer_ms_max
-      while (performance.now() < until_ms) {
-        const { status, text } = await ask(path, bearer(tenant.watch_key))
-        if (status === 0) return
-        if (status === 200 && (JSON.parse(text) as { verdict: unknown }).verdict !== null) return
-        await pause(watch_ms)
+      const isDecided = (text: string) => (JSON.parse(text) as { verdict: unknown }).verdict !== null
+      await watch(path, isDecided, 'an install was not decided in time')
+    },
+    /** The time holds the request and the wait for the report. */
+    async fresh() {
+      await sendBatch([{ ...makeEvent(victim_install), event_name: fresh_name }])
+      fresh += 1
+      const path = report_path.replace(':report', 'events')
+      const isCounted = (text: string) => {
+        const { rows } = JSON.parse(text) as { rows: { event_name: string; events: number }[] }
+        const named = rows.filter(({ event_name }) => event_name === fresh_name)
+        return named.reduce((sum, { events }) => sum + events, 0) === fresh
       }
-      faults.push('an install was not decided in time')
+      await watch(path, isCounted, 'an event was not reported in time')
     },
   }
   const loops = wanted.map(async (name) => {
@@ -99,7 +126,7 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
       await steps[name]()
       const ms = performance.now() - started
       times.get(name)!.push(ms)
-      if (name !== 'verdict' && ms > victim_ms_max) faults.push(`${name} took ${Math.round(ms)} ms`)
+      if (!waitingSteps.includes(name) && ms > victim_ms_max) faults.push(`${name} took ${Math.round(ms)} ms`)
       await pause(pause_ms)
     }
   })
@@ -109,7 +136,7 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
       stopping = true
       await Promise.all(loops)
       await agent.close()
-      const requests = [...times].flatMap(([name, all]) => (name === 'verdict' ? [] : all))
+      const requests = [...times].flatMap(([name, all]) => (waitingSteps.includes(name) ? [] : all))
       const each = [...times].map(([name, all]) => [name, timesOf(all)] as const)
       return { ...timesOf(requests), accepted, steps: Object.fromEntries(each), faults }
     },

@@ -17,11 +17,13 @@ export interface Times {
 }
 
 /**
- * What the victim does; `verdict`: it sends an install and waits until it is decided; `large`: a batch of more than half a
- * MiB, which the gateway judges in a thread.
+ * What the victim does; `verdict`: it sends an install and waits until it is decided; `fresh`: it sends an event and waits
+ * until its report counts it; `large`: a batch of more than half a MiB, which the gateway judges in a thread.
  */
-export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict', 'large'] as const
+export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict', 'fresh', 'large'] as const
 export type VictimStep = (typeof victimSteps)[number]
+/** Steps that wait for consumers. */
+export const waitingSteps: readonly VictimStep[] = ['verdict', 'fresh']
 
 /** The times of all requests together, and of each step. */
 export interface VictimFigures extends Times {

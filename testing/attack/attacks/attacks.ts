@@ -8,6 +8,7 @@ import { endlessBodies, heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
 import { inflatedBytes } from './inflated-bytes.ts'
 import { manyConnections } from './many-connections.ts'
+import { manyYears } from './many-years.ts'
 import { postbackBudget } from './postbacks/postback-budget.ts'
 import { overQuota, rejectedFlood } from './quota/over-quota.ts'
 import { quotaEvasion } from './quota/quota-evasion.ts'
@@ -40,6 +41,7 @@ export const attacks: readonly Attack[] = [
   forgedInstalls,
   installsAhead,
   crowdedDevices,
+  manyYears,
   adminGuesses,
   manyConnections,
 ]

@@ -20,7 +20,7 @@ export const installsAhead: Attack = {
   what: `installs of one device, told through bulk for 23 hours from now, and ${clicks} clicks with the id of the device`,
   expected: ['200', '302'],
   allowed: ['503 unavailable'],
-  verdicts: true,
+  waits: true,
   run: (target) => tellInstalls(target, [randomUUID()], 23 * hour_ms),
   ordinary: (target) => tellInstalls(target, manyIds(bulk_installs_max), 0),
 }
@@ -31,7 +31,7 @@ export const crowdedDevices: Attack = {
   what: `installs of ${devices} devices, signed with the secret of an app`,
   expected: ['200'],
   allowed: ['503 unavailable'],
-  verdicts: true,
+  waits: true,
   run: (target) => sendInstalls(target, manyIds(devices)),
   ordinary: (target) => sendInstalls(target, manyIds(sdk_installs_max)),
 }
