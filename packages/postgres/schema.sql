@@ -162,6 +162,7 @@ CREATE TABLE erasure_requests (
   rows jsonb NOT NULL DEFAULT '{}'::jsonb,
   objects_rewritten bigint NOT NULL DEFAULT 0,
   unreadable bigint NOT NULL DEFAULT 0,
+  asked_ms bigint[] NOT NULL DEFAULT '{}'::bigint[],
   CONSTRAINT erasure_requests_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
   CONSTRAINT erasure_requests_asked_by_check CHECK ((asked_by = ANY (ARRAY['sdk'::text, 'admin'::text]))),
   CONSTRAINT erasure_requests_install_hash_check CHECK ((octet_length(install_hash) = 16)),
@@ -172,7 +173,7 @@ COMMENT ON TABLE erasure_requests IS 'requests to erase an install; once it is e
 COMMENT ON COLUMN erasure_requests.install_hash IS 'hash of its tombstones';
 COMMENT ON COLUMN erasure_requests.install_uuid IS 'null once everything is erased and nothing else is queued';
 COMMENT ON COLUMN erasure_requests.asked_by IS 'sdk: waits behind admin';
-COMMENT ON COLUMN erasure_requests.requested_at_ms IS 'greatest of all requests, Unix epoch ms';
+COMMENT ON COLUMN erasure_requests.requested_at_ms IS 'greatest of all requests, Unix epoch ms; behind the mark before it where a clock was behind';
 COMMENT ON COLUMN erasure_requests.erased_up_to_ms IS 'mark of the last erasure that was completed, Unix epoch ms';
 COMMENT ON COLUMN erasure_requests.mark_ms IS 'mark of the erasure that goes on, Unix epoch ms; null without one';
 COMMENT ON COLUMN erasure_requests.tombstones IS 'number of the newest tombstone when the erasure began';
@@ -181,6 +182,7 @@ COMMENT ON COLUMN erasure_requests.marks IS 'completed erasures: requested_at_ms
 COMMENT ON COLUMN erasure_requests.drained_at_ms IS 'when the tables were last emptied, Unix epoch ms';
 COMMENT ON COLUMN erasure_requests.rows IS 'rows taken away, by table, over all erasures';
 COMMENT ON COLUMN erasure_requests.unreadable IS 'number of the newest unreadable folder of its app when the audit store was last rewritten: the erasure is completed when none up to it is left';
+COMMENT ON COLUMN erasure_requests.asked_ms IS 'requested_at_ms of the records that were taken, the latest ones: a record that comes again changes nothing';
 
 CREATE TABLE erasure_runs (
   run bigint NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -44,6 +44,15 @@ export const erasureMutants: readonly Mutant[] = [
     tests: ['packages/erasure/test/tombstone-table.domain.test.ts'],
   },
   {
+    rule: 'docs/adr/0511-a-request-is-known-by-its-time.md',
+    promise: 'a request by a clock behind the mark is a new one',
+    file: 'packages/erasure/src/requests/queue-erasures.ts',
+    from: 'NOT excluded.asked_ms <@ e.asked_ms',
+    to: 'excluded.requested_at_ms > e.erased_up_to_ms',
+    tests: ['testing/stories/erasure/lives/clock-back.clickhouse.test.ts'],
+    only: 'by a clock',
+  },
+  {
     rule: 'docs/rules.md#erasure',
     promise: 'a run waits for a batch that has not pinned a number yet',
     file: 'packages/erasure/src/tombstones/older-intents.ts',

@@ -16,9 +16,13 @@ export interface ErasureToQueue {
 /** Why a request was not queued: its app is not there, or the salt that hides its install cannot be decrypted. */
 export type NotQueued = 'unknown_app' | 'salt_unreadable'
 
+/** Times of requests that an install keeps, the latest ones. */
+const asked_max = 1000
+
 /**
- * Queues requests, in any order and any number of times: the greatest time of an install counts (docs/adr/0040). A request that
- * an erasure has covered changes nothing. Returns the requests that it could not queue.
+ * Queues requests, in any order and any number of times: the greatest time of an install counts (docs/adr/0040). A record of the
+ * topic that comes again changes nothing, and is known by its time. One with another time is a new request, also if its time is
+ * before the mark of an erasure: a clock was behind (docs/adr/0511). Returns the requests that it could not queue.
  */
 export async function queueErasures(
   { pool, masterKeys }: TombstonesOptions,
@@ -32,41 +36,44 @@ export async function queueErasures(
     const hash = hashOf.get(one.app_id)?.('install', one.app_id, one.install_uuid)
     return hash === undefined ? [] : [{ ...one, hash }]
   })
-  if (hashed.length > 0) await upsert(pool, newestOf(hashed))
+  if (hashed.length > 0) await upsert(pool, mergeByInstall(hashed))
   const left = asked.filter(({ app_id }) => !hashOf.has(app_id))
   return new Map(left.map((one) => [one, found.has(one.app_id) ? 'salt_unreadable' : 'unknown_app']))
 }
 
 type Hashed = ErasureToQueue & { hash: Buffer }
+type Merged = Hashed & { asked_ms: number[] }
 
 /** One request of each install, in one order, so that two writers do not wait for each other in a circle. */
-function newestOf(asked: readonly Hashed[]): Hashed[] {
+function mergeByInstall(asked: readonly Hashed[]): Merged[] {
   const byInstall = Map.groupBy(asked, ({ app_id, hash }) => `${app_id}/${hash.toString('hex')}`)
   return [...byInstall]
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, of]) => ({
-      ...of[0]!,
-      requested_at_ms: Math.max(...of.map((one) => one.requested_at_ms)),
-      asked_by: of.some((one) => one.asked_by === 'admin') ? 'admin' : 'sdk',
-    }))
+    .map(([, of]) => {
+      const asked_ms = of.map((one) => one.requested_at_ms)
+      const asked_by = of.some((one) => one.asked_by === 'admin') ? 'admin' : 'sdk'
+      return { ...of[0]!, requested_at_ms: Math.max(...asked_ms), asked_ms, asked_by }
+    })
 }
 
-async function upsert(pool: Pool, asked: readonly Hashed[]): Promise<void> {
+async function upsert(pool: Pool, asked: readonly Merged[]): Promise<void> {
   await pool.query(
-    `INSERT INTO erasure_requests AS e (app_id, install_hash, install_uuid, asked_by, requested_at_ms)
-     SELECT * FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[])
+    `INSERT INTO erasure_requests AS e (app_id, install_hash, install_uuid, asked_by, requested_at_ms, asked_ms)
+     SELECT a, h, i, b, r, m::bigint[] FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::text[]) AS t (a, h, i, b, r, m)
      ON CONFLICT (app_id, install_hash) DO UPDATE SET
        install_uuid = excluded.install_uuid,
        asked_by = CASE WHEN e.requested_at_ms > e.erased_up_to_ms AND e.asked_by = 'admin' THEN 'admin' ELSE excluded.asked_by END,
-       requested_at_ms = greatest(e.requested_at_ms, excluded.requested_at_ms)
-     WHERE excluded.requested_at_ms > e.erased_up_to_ms
-       AND (excluded.requested_at_ms > e.requested_at_ms OR excluded.asked_by = 'admin' AND e.asked_by = 'sdk')`,
+       requested_at_ms = greatest(e.requested_at_ms, excluded.requested_at_ms, e.erased_up_to_ms + 1, e.mark_ms + 1),
+       asked_ms = ARRAY(SELECT DISTINCT unnest(e.asked_ms || excluded.asked_ms) AS ms ORDER BY ms DESC LIMIT $7)
+     WHERE excluded.asked_by = 'admin' OR NOT excluded.asked_ms <@ e.asked_ms`,
     [
       asked.map(({ app_id }) => app_id),
       asked.map(({ hash }) => hash),
       asked.map(({ install_uuid }) => install_uuid),
       asked.map(({ asked_by }) => asked_by),
       asked.map(({ requested_at_ms }) => requested_at_ms),
+      asked.map(({ asked_ms }) => `{${asked_ms}}`),
+      asked_max,
     ],
   )
 }

@@ -2,6 +2,7 @@ import { erasures_begun_key } from '@tributary/contracts/erasure'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { markRawExpired } from '@tributary/tables/events/raw-expired'
+import { now_ms } from '@tributary/testing/oracle/random-history'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage, sentEvent } from '../stage.ts'
@@ -39,6 +40,49 @@ for (const [name, back_ms] of Object.entries({ minute: 60_000, hour: hour_ms, da
       { install_uuid: 'person', ts_ms: at_ms + 1 },
     ])
   })
+
+/** Erases an install, has it come back an hour after the mark, and asks once more; gives back what is left of it. */
+async function askAgain(asked_by: 'sdk' | 'admin', asked_ms: number) {
+  const app_id = await stage.makeApp()
+  const first = sentEvent('person', { event_name: 'app_install' })
+  await stage.write({ events: [first], decisions: [] }, [app_id])
+  await stage.request(app_id, ['person'], 'sdk', now_ms)
+  await stage.run()
+  const anew_ms = mark_ms + hour_ms
+  const anew = sentEvent('person', { received_at_ms: anew_ms, event_ts_ms: anew_ms, event_name: 'app_install' })
+  await stage.write({ events: [anew], decisions: [] }, [app_id])
+  await stage.request(app_id, ['person'], asked_by, asked_ms)
+  const asked = (await stage.certificate(app_id, 'person'))!.state
+  await stage.run({ now: () => anew_ms + day_ms })
+  const { state } = (await stage.certificate(app_id, 'person'))!
+  return { asked, state, left: await rowsByInstall(stage.clickhouse, app_id, 'person') }
+}
+
+for (const asked_by of ['sdk', 'admin'] as const)
+  for (const [name, behind_ms] of Object.entries({ minute: 60_000, hour: hour_ms, day: day_ms }))
+    test(`a second life is erased when ${asked_by} asks by a clock that is one ${name} behind the first erasure`, async () => {
+      expect(await askAgain(asked_by, mark_ms - behind_ms)).toEqual({ asked: 'queued', state: 'completed', left: {} })
+    })
+
+test('a request that is read again, however often, leaves a second life alone', async () => {
+  const { asked, state, left } = await askAgain('sdk', now_ms)
+  expect({ asked, state }).toEqual({ asked: 'completed', state: 'completed' })
+  expect(left).toMatchObject({ events_raw_v1: 1 })
+})
+
+test('a request by a clock behind is not lost while an erasure goes on', async () => {
+  const app_id = await stage.makeApp()
+  await stage.request(app_id, ['person'], 'sdk', now_ms)
+  await stage.run({
+    async findOlderWork() {
+      await stage.request(app_id, ['person'], 'sdk', now_ms - day_ms)
+      return []
+    },
+  })
+  expect((await stage.certificate(app_id, 'person'))!.state).toBe('queued')
+  await stage.run({ now: () => mark_ms + hour_ms })
+  expect((await stage.certificate(app_id, 'person'))!).toMatchObject({ state: 'completed', marks: [{}, {}] })
+})
 
 test('an erased install can be installed anew when retention ran days ahead of the corrected clock', async () => {
   const app_id = await stage.makeApp()
