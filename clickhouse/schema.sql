@@ -314,7 +314,6 @@ CREATE TABLE events_raw_v1
     `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1))
 )
 ENGINE = MergeTree
-PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, min_bytes_for_wide_part = 67108864, merge_selector_base = 10;
 

@@ -1,5 +1,5 @@
 -- Every accepted event, once. Source of all roll-ups; serves erasure, explain and partly covered days of reports.
--- By year, not by month: a batch may hold days from 2010 to tomorrow, and one insert must not make hundreds of parts.
+-- Not partitioned: a batch may hold days from 2010 to tomorrow, and one insert must be one part (docs/adr/0020).
 -- A part of a usual insert keeps its columns in one file, not in two files each: all files are synced before the insert is answered
 -- (docs/adr/0102). With the base of 10, rows are rewritten half as often on their way into large parts (docs/performance.md, "Merges").
 -- Money once: whether the money of an event counts is decided when it is written.
@@ -39,7 +39,6 @@ CREATE TABLE IF NOT EXISTS events_raw_v1 {{on_cluster}}
     correction_ms    Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1))
 )
 ENGINE = {{replicated}}MergeTree
-PARTITION BY toYear(day)
 ORDER BY (app_id, day, install_uuid, ts_ms)
 SETTINGS {{dedupe_window}}, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1,
     min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1,

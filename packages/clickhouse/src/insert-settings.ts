@@ -26,7 +26,7 @@ export const insertSettings = {
   min_insert_block_size_bytes_for_materialized_views: 0,
   input_format_max_block_size_bytes: 0,
   use_strict_insert_block_limits: 0,
-  // Tables are partitioned by year at most: a batch of 2010 to tomorrow stays one insert.
+  // A batch of clicks may hold days of several months.
   max_partitions_per_insert_block: 0,
   // JSON for a column of text may stand in a line as it is, and is kept byte for byte.
   input_format_json_read_objects_as_strings: 1,

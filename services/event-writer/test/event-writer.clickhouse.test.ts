@@ -331,6 +331,20 @@ test('a record that the engine refuses again and again becomes a dead letter, an
   expect(dead.map(({ headers }) => [headers.source_offset, headers.reason])).toEqual([['1', 'row_refused']])
 })
 
+test('events of many years are one part in each table, so that they cost what events of a day cost', async () => {
+  const app_id = newAppId()
+  const broker = memoryBroker(partitions, now)
+  const years = Array.from({ length: 16 }, (_, n) => event(`${n}`, { event_ts_ms: Date.UTC(2010 + n, 5) }))
+  await broker.publish([recordOf(envelopeOf(app_id, 'i', years), 0)])
+  await runToEnd(broker)
+  for (const table of ['events_raw_v1', 'event_keys_v1', 'events_per_day_v1', 'activity_by_day_v1']) {
+    const held = await clickhouse.query(
+      `SELECT toUInt32(count()) AS rows, toUInt32(uniqExact(_part)) AS parts FROM ${table} WHERE app_id = '${app_id}'`,
+    )
+    expect(held, table).toEqual([{ rows: years.length, parts: 1 }])
+  }
+})
+
 test('JSON of an event reaches the table byte for byte', async () => {
   const app_id = newAppId()
   const broker = memoryBroker(partitions, now)

@@ -67,10 +67,10 @@ export const writerMutants: readonly Mutant[] = [
   },
   {
     rule: 'docs/adr/0101-repeated-batches-are-completed-by-what-is-there.md',
-    promise: 'a block holds one year',
+    promise: 'a block divides no record',
     file: 'services/event-writer/src/write/cut-blocks.ts',
-    from: 'day.slice(0, 4)',
-    to: 'day.slice(0, 3)',
+    from: 'next < rows.length && rows[next]!.record === rows[at]!.record',
+    to: 'next < rows.length && next <= at',
     tests: ['services/event-writer/test/write/cut-blocks.domain.test.ts'],
   },
   {

@@ -106,8 +106,8 @@ function replicatedEngine(template: string, cluster: string): string {
 
 /**
  * How long a repeated insert is known: the last 10 000 blocks. 12 partitions that insert twice a second make 24 blocks a
- * second, 408 where each batch spans all 17 years: seven minutes, 24 seconds at worst. It has to be longer than an insert
- * waits between its fence and the engine, which is milliseconds; a repeated batch looks up what is there (docs/adr/0101).
+ * second: seven minutes. It has to be longer than an insert waits between its fence and the engine, which is milliseconds;
+ * a repeated batch looks up what is there (docs/adr/0101).
  * On replicated tables an hour is the default; a week is as long as the log keeps records.
  */
 const dedupeWindow = (replicated: boolean): string =>

@@ -10,70 +10,86 @@ import { completeRows, countedTables } from './written-rows.ts'
 
 type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'attempt' | 'fence'>
 
-/** The rows of a year that an older log of a partition has in `events_raw_v1`. */
-interface OlderRows {
+/** The rows that an older log of a partition has in `events_raw_v1`, by year. */
+interface OlderLog {
   source: string
-  year: number
-  rows: number
-  /** Behind it are as many rows as a block may have: what is half-done is among them. */
-  from: number
-  to: number
+  years: Map<number, number>
 }
 
-/** How many rows of a year a table has not counted. */
-type Missing = Map<OlderRows, number>
+/** A row of the end of an older log. */
+interface TailRow extends RowKey {
+  day: string
+  record: { offset: number }
+  from: 0
+  to: 0
+}
 
 /**
  * Completes what the log before left half-done in a partition, before the first batch of a new one: its open batch is not
  * known any more, and events without keys would not be found as duplicates. The logs before that one were completed when
- * it was begun. Only the last block of a log can be half-done. Blocks of a year are in the order of the log, and counters
- * count by year, so that the tables alone tell what each lacks, whatever has failed (docs/adr/0103). No insert of an older
- * log may be at work any more.
+ * it was begun. Only the last block of a log can be half-done: what a table lacks is at the end of the log, and the counters
+ * say how much of each year it is, whatever has failed (docs/adr/0103). No insert of an older log may be at work any more.
  */
 export async function completeOlderLog(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
-  const found = await findOlderRows(clickhouse, at)
-  const older = found.filter(({ source }) => source === found[0]?.source)
-  if (older.length === 0) return
+  const { partition, token, attempt, fence } = at
+  const older = await findOlderLog(clickhouse, at)
+  if (older === null) return
+  const { source } = older
   logger?.warn(
-    { partition: at.partition, source: at.source, older: older[0]?.source },
+    { partition, source: at.source, older: source },
     'a new log is begun beside tables of older ones: what these held unwritten is in the audit store alone, see `tributary replay --from-audit --dry-run`',
   )
-  const missing = new Map<string, Missing>()
-  for (const table of countedTables) missing.set(table, await findMissing(clickhouse, table, older, at, logger))
-  for (const one of older) await completeTail(clickhouse, one, missing, at, logger)
+  const rows = await readTail(clickhouse, source, partition)
+  const lacking = new Map<string, number>()
+  for (const table of countedTables)
+    lacking.set(table, await countLacking(clickhouse, table, { older, rows, partition }, logger))
+  const known = await findEventKeys(clickhouse, keysToLookUp(rows))
+  await completeRows(rows, {
+    ...{ clickhouse, attempt, fence },
+    range: { source, partition, from: rows[0]!.record.offset, to: rows.at(-1)!.record.offset },
+    token: `${token}/older/${source}`,
+    keys: known.filter((key) => key.topic === source && key.partition === partition),
+    countHeld: async (table) => rows.length - (lacking.get(table) ?? 0),
+  })
 }
 
-/** The years of each older log, the newest log first and of it the year of the last row. */
-function findOlderRows(clickhouse: Clickhouse, { topic, source, partition }: NewLog): Promise<OlderRows[]> {
-  return clickhouse.query<OlderRows>(
-    `SELECT toString(topic) AS source, toYear(day) AS year, count() AS rows, max(offset) AS to,
-       toUInt64(-arrayElement(groupArraySorted(${block_rows_max})(-toInt64(offset)), -1)) AS from
-     FROM events_raw_v1
+/** The newest of the older logs of a partition. */
+async function findOlderLog(clickhouse: Clickhouse, { topic, source, partition }: NewLog): Promise<OlderLog | null> {
+  const found = await clickhouse.query<{ source: string; year: number; rows: number }>(
+    `SELECT toString(topic) AS source, toYear(day) AS year, count() AS rows FROM events_raw_v1
      WHERE partition = {partition:UInt32} AND startsWith(topic, {prefix:String}) AND topic != {source:String}
-     GROUP BY topic, year ORDER BY source DESC, to DESC, year DESC`,
+     GROUP BY topic, year ORDER BY source DESC`,
     { partition, prefix: `${topic}@`, source },
   )
+  const newest = found.filter((one) => one.source === found[0]!.source)
+  return newest.length === 0 ? null : { source: newest[0]!.source, years: byYear(newest) }
 }
 
-/** The rows of a log that a table has not counted. They are of one of these years, since a block holds rows of one year. */
-async function findMissing(
+/** How many of the last rows of a log a table has not counted. */
+async function countLacking(
   clickhouse: Clickhouse,
   table: DerivedName,
-  years: readonly OlderRows[],
-  { partition }: NewLog,
+  { older: { source, years }, rows, partition }: { older: OlderLog; rows: readonly TailRow[]; partition: number },
   logger?: Logger,
-): Promise<Missing> {
-  const { source } = years[0]!
+): Promise<number> {
   const counted = await countByYear(clickhouse, table, `/${source}/${partition}`)
   const erased = await countErased(clickhouse, source, partition)
-  const uncounted = ({ year, rows }: OlderRows) => rows + (erased.get(year) ?? 0) - (counted.get(year) ?? 0)
-  const differing = new Map(years.map((one) => [one, uncounted(one)] as const).filter(([, rows]) => rows !== 0))
-  const lacking = [...differing].filter(([, rows]) => rows > 0)
+  const uncounted = [...years]
+    .map(([year, stored]) => [year, stored + (erased.get(year) ?? 0) - (counted.get(year) ?? 0)] as const)
+    .filter(([, missing]) => missing !== 0)
+  const missing = new Map(uncounted.filter(([, some]) => some > 0))
+  const sum = [...missing.values()].reduce((one, other) => one + other, 0)
   // Retention deletes rows that stay counted (docs/adr/0351).
-  const isWhole = differing.size === 0 || (lacking.length === 0 && (await readRawExpired(clickhouse)).size > 0)
-  if (isWhole || lacking.length === 1) return new Map(lacking)
-  logDiffering(table, { source, partition, missing: [...differing.values()] }, logger)
-  return new Map()
+  const isWhole = uncounted.length === 0 || (sum === 0 && (await readRawExpired(clickhouse)).size > 0)
+  if (isWhole) return 0
+  const ofTail = countYears(sum === 0 ? [] : rows.slice(-sum))
+  // Otherwise it is not the last block that is missing: parts of the table were lost.
+  if (sum > 0 && sum <= rows.length && [...missing].every(([year, some]) => ofTail.get(year) === some)) return sum
+  logger?.error(
+    { table, source, partition, missing: uncounted.map(([, some]) => some) },
+    'a table lacks rows of older blocks: run `tributary rebuild`',
+  )
+  return 0
 }
 
 /** Rows of a log that were erased, by year: tables have counted them, and they are there no more. */
@@ -83,7 +99,7 @@ async function countErased(clickhouse: Clickhouse, source: string, partition: nu
      WHERE topic = {source:String} AND partition = {partition:UInt32} AND done = 1 GROUP BY year`,
     { source, partition },
   )
-  return new Map(found.map(({ year, rows }) => [year, rows]))
+  return byYear(found)
 }
 
 async function countByYear(clickhouse: Clickhouse, table: DerivedName, counter: string): Promise<Map<number, number>> {
@@ -92,50 +108,28 @@ async function countByYear(clickhouse: Clickhouse, table: DerivedName, counter: 
     `SELECT toYear(${day}) AS year, sum(events) AS rows FROM ${table} WHERE app_id = {counter:String} GROUP BY year`,
     { counter },
   )
-  return new Map(found.map(({ year, rows }) => [year, rows]))
+  return byYear(found)
 }
 
-/** Each table has the last rows of a year when this resolves. */
-async function completeTail(
-  clickhouse: Clickhouse,
-  tail: OlderRows,
-  missing: ReadonlyMap<string, Missing>,
-  { partition, token, attempt, fence }: NewLog,
-  logger?: Logger,
-): Promise<void> {
-  const { source, year } = tail
-  const rows = await readTail(clickhouse, tail, partition)
-  const known = await findEventKeys(clickhouse, keysToLookUp(rows))
-  await completeRows(rows, {
-    ...{ clickhouse, attempt, fence },
-    range: { ...tail, partition },
-    token: `${token}/older/${source}/${year}`,
-    keys: known.filter((key) => key.topic === source && key.partition === partition),
-    async countHeld(table) {
-      const lacking = missing.get(table)?.get(tail) ?? 0
-      if (lacking <= rows.length) return rows.length - lacking
-      logDiffering(table, { source, partition, missing: lacking }, logger)
-      return rows.length
-    },
-  })
+const byYear = (found: readonly { year: number; rows: number }[]) =>
+  new Map(found.map(({ year, rows }) => [year, rows]))
+
+function countYears(rows: readonly TailRow[]): Map<number, number> {
+  const years = Map.groupBy(rows, ({ day }) => Number(day.slice(0, 4)))
+  return new Map([...years].map(([year, of]) => [year, of.length]))
 }
 
-/** A block is never larger than this: parts of the table were lost. */
-function logDiffering(table: string, fields: object, logger?: Logger): void {
-  logger?.error({ table, ...fields }, 'a table lacks rows of older blocks: run `tributary rebuild`')
-}
-
-async function readTail(clickhouse: Clickhouse, { source, year, from, to }: OlderRows, partition: number) {
+/** The last rows of a log, as many as a block may have, in whole records. */
+async function readTail(clickhouse: Clickhouse, source: string, partition: number): Promise<TailRow[]> {
   const found = await clickhouse.query<RowKey & { day: string; offset: number }>(
     `SELECT app_id, toString(t.day) AS day, toString(t.key_day) AS key_day, toString(t.event_key) AS event_key, offset
      FROM events_raw_v1 AS t
-     WHERE topic = {source:String} AND partition = {partition:UInt32} AND toYear(t.day) = {year:UInt16}
-       AND offset BETWEEN {from:UInt64} AND {to:UInt64}
-     ORDER BY offset`,
-    { source, partition, year, from, to },
+     WHERE topic = {source:String} AND partition = {partition:UInt32}
+     ORDER BY offset DESC LIMIT ${block_rows_max} WITH TIES`,
+    { source, partition },
   )
   const records = new Map<number, { offset: number }>()
-  return found.map(({ offset, ...row }) => {
+  return found.toReversed().map(({ offset, ...row }) => {
     const record = records.get(offset) ?? { offset }
     records.set(offset, record)
     return { ...row, record, from: 0, to: 0 }

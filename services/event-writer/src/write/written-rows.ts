@@ -5,7 +5,7 @@ import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/v
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { type DerivedName, derivedFromEvents, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
-import { type Block, cutBlocks, type PlacedRow, yearOf } from './cut-blocks.ts'
+import { type Block, cutBlocks, type PlacedRow } from './cut-blocks.ts'
 import type { KnownKey, RowKey } from './drop-duplicates.ts'
 
 export type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
@@ -94,7 +94,7 @@ const keyOf = ({ app_id, key_day, event_key, offset }: Omit<KnownKey, 'topic' | 
 export const findLanded = <Found extends Row>(clickhouse: Clickhouse, rows: readonly Found[], range: Range) =>
   selectHeld(clickhouse, 'events_raw_v1', rows, range)
 
-/** Rows of the batch that a table with positions holds: all rows that a record has in a year, or none of them. */
+/** Rows of the batch that a table with positions holds: all rows of a record, or none of them. */
 async function selectHeld<Found extends Row>(
   clickhouse: Clickhouse,
   table: string,
@@ -102,14 +102,14 @@ async function selectHeld<Found extends Row>(
   range: Range,
 ): Promise<Found[]> {
   if (rows.length === 0) return []
-  const found = await clickhouse.query<{ offset: number; year: string }>(
-    `SELECT DISTINCT offset, toString(toYear(t.day)) AS year FROM ${table} AS t WHERE ${within(rows, range)}`,
+  const found = await clickhouse.query<{ offset: number }>(
+    `SELECT DISTINCT offset FROM ${table} AS t WHERE ${within(rows, range)}`,
   )
-  const held = new Set(found.map(({ offset, year }) => `${year}/${offset}`))
-  return rows.filter((row) => held.has(`${yearOf(row)}/${row.record.offset}`))
+  const held = new Set(found.map(({ offset }) => offset))
+  return rows.filter(({ record }) => held.has(record.offset))
 }
 
-/** The rows of one year into a table, by its view, as one block. */
+/** Rows into a table, by its view, as one block. */
 async function fill(
   view: ViewSource,
   block: Block<Row>,
@@ -118,7 +118,7 @@ async function fill(
   const { rows, name } = block
   const offsets = [...new Set(rows.map(({ record }) => record.offset))]
   const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(rows, range)}
-    AND toYear(t.day) = ${yearOf(rows[0]!)} AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
+    AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
   await fence()
   await fillTable(clickhouse, view, relation, `${token}/fill/${view.target}/${name}`, attempt)
 }
