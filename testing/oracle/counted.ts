@@ -3,14 +3,17 @@ import { type DecidedInstall, dayOf, type Rate, rateOf, type SentEvent } from '.
 import { sortedSet } from './question.ts'
 
 /** docs/rules.md#idempotency: the first of equal ids on the same or neighbouring days; one `app_install` of an install. */
-export function countedEvents(sent: readonly SentEvent[]): SentEvent[] {
-  const counted: SentEvent[] = []
+export function countedEvents<Event extends SentEvent>(sent: readonly Event[]): Event[] {
+  const counted: Event[] = []
   for (const event of sent) if (!counted.some((earlier) => areOne(earlier, event))) counted.push(event)
   return counted
 }
 
+/** An event whose key holds for ever. */
+export const isInstall = ({ event_name, identity_migration }: SentEvent): boolean =>
+  event_name === 'app_install' && !identity_migration
+
 function areOne(a: SentEvent, b: SentEvent): boolean {
-  const isInstall = (event: SentEvent) => event.event_name === 'app_install'
   if (a.install_uuid !== b.install_uuid || isInstall(a) !== isInstall(b)) return false
   const days = Math.abs(Date.parse(dayOf(a.event_ts_ms)) - Date.parse(dayOf(b.event_ts_ms))) / day_ms
   return isInstall(a) || (a.event_id === b.event_id && days <= 1)
@@ -26,7 +29,7 @@ export interface Money extends SentEvent {
 export const isRefund = ({ event_name }: SentEvent) => /^(purchase|subscription)_refunded$/.test(event_name)
 
 /** docs/rules.md#money-once: of a transaction the best claim alone. */
-export function countedMoney(events: readonly SentEvent[]): Money[] {
+export function countedMoney<Event extends SentEvent>(events: readonly Event[]): (Event & Money)[] {
   const claims = events.filter(({ revenue }) => revenue !== null)
   const best = claims.filter((claim) => !claims.some((other) => beats(other, claim, claims)))
   return best.map((event) => {

@@ -16,6 +16,8 @@ export interface SentEvent {
   event_id: string
   event_name: string
   event_ts_ms: number
+  /** An `app_install` that only joins two identities of a person. */
+  identity_migration?: true
   /** It came without a time of its own; `event_ts_ms` is then `received_at_ms`. */
   untimed?: true
   /** The clock of the client, where it tells it. */

@@ -1,7 +1,9 @@
 import type { Envelope } from '@tributary/contracts/envelope'
+import { day_ms } from '@tributary/contracts/limits'
+import * as counted from '@tributary/testing/oracle/counted'
+import { correctedTime, type SentEvent } from '@tributary/testing/oracle/history'
 import fc from 'fast-check'
 
-const day_ms = 24 * 3600 * 1000
 /** Two days before a new year, so that batches cross the table's partitions too. */
 const first_ms = Date.UTC(2025, 11, 30)
 
@@ -31,126 +33,99 @@ export const received = fc.record({
   events: fc.array(event, { minLength: 1, maxLength: 4 }),
 })
 
-export interface CountedEvent extends ReceivedEvent {
-  install: string
-  day: number
-  partition: number
+/** An event of a record of the log. */
+export interface LoggedEvent extends SentEvent {
   offset: number
-  received_at_ms: number
-  source: Envelope['source']
-  /** 0 when the record does not say when it was sent. */
-  skew_ms: number
+  user_id: unknown
 }
 
-/** Which events count by the words of docs/rules.md#idempotency: one by one, without keys, batches or tables. */
-export function countedEvents(
+/** The events of a log that count. */
+export const countedEvents = (
   log: readonly { partition: number; offset: number; envelope: Envelope }[],
-): CountedEvent[] {
-  const counted: CountedEvent[] = []
-  for (const { partition, offset, envelope } of log) {
-    for (const event of envelope.events as ReceivedEvent[]) {
-      const day = Math.floor(event.event_ts_ms / day_ms)
-      const { install_uuid: install, received_at_ms, sent_at_ms = received_at_ms, source } = envelope
-      const skew_ms = received_at_ms - sent_at_ms
-      const candidate = { ...event, install, day, partition, offset, received_at_ms, source, skew_ms }
-      if (!counted.some((other) => areOne(other, candidate))) counted.push(candidate)
+): LoggedEvent[] => counted.countedEvents(log.flatMap(loggedEvents))
+
+const loggedEvents = ({ partition, offset, envelope }: { partition: number; offset: number; envelope: Envelope }) =>
+  (envelope.events as ReceivedEvent[]).map((event): LoggedEvent => {
+    const { install_uuid, received_at_ms, sent_at_ms = received_at_ms, source } = envelope
+    const { event_id, event_name, event_ts_ms, revenue, currency, transaction_id, user_id, props } = event
+    return {
+      ...{ app: 0, install_uuid, partition, offset, source, received_at_ms, skew_ms: received_at_ms - sent_at_ms },
+      ...{ event_id, event_name, event_ts_ms, user_id },
+      revenue: typeof revenue === 'number' ? revenue : null,
+      currency: currency as string | null,
+      transaction_id: transaction_id as string | null,
+      ...((props as Record<string, unknown> | null)?.identity_migration === true && { identity_migration: true }),
     }
-  }
-  return counted
-}
-
-function areOne(a: CountedEvent, b: CountedEvent): boolean {
-  if (a.install !== b.install || isInstall(a) !== isInstall(b)) return false
-  return isInstall(a) || (a.event_id === b.event_id && Math.abs(a.day - b.day) <= 1)
-}
-
-const isInstall = ({ event_name, props }: ReceivedEvent): boolean =>
-  event_name === 'app_install' && (props as Record<string, unknown> | null)?.identity_migration !== true
-
-/** docs/rules.md#age-of-an-event */
-function correctedTime({ source, event_ts_ms, received_at_ms, skew_ms }: CountedEvent): number {
-  if (source !== 'sdk') return event_ts_ms
-  return Math.min(received_at_ms, event_ts_ms + (Math.abs(skew_ms) <= day_ms ? skew_ms : 0))
-}
+  })
 
 /**
- * Whose money stands in `revenue_raw_v1`, and which of it is cancelled. Of the events with one transaction the best
- * counts: a backend's before an SDK's, then the one received first, then the one first in the log. An event that one
- * before it in its partition beats never had money; all others that are beaten are cancelled.
+ * Whose money stands in `revenue_raw_v1`, and which of it is cancelled: an event that one before it in its partition beats
+ * never had money; all others that are beaten are cancelled.
  */
-export function countedMoney(events: readonly CountedEvent[]) {
-  const paid = events.filter(({ revenue }) => typeof revenue === 'number')
-  const same = (a: CountedEvent, b: CountedEvent) =>
-    Boolean(a.transaction_id) && a.transaction_id === b.transaction_id && a.event_name === b.event_name
-  const position = (a: CountedEvent, b: CountedEvent) =>
-    a.partition - b.partition || a.offset - b.offset || paid.indexOf(a) - paid.indexOf(b)
-  const isBeatenBy = (event: CountedEvent, other: CountedEvent) => {
-    const rank = Number(other.source !== 'sdk') - Number(event.source !== 'sdk')
-    const later_ms = event.received_at_ms - other.received_at_ms
-    return same(event, other) && (rank || later_ms || position(event, other)) > 0
-  }
-  const isBefore = (a: CountedEvent, b: CountedEvent) => a.partition === b.partition && position(a, b) < 0
-  const gross = paid.filter((event) => !paid.some((other) => isBefore(other, event) && isBeatenBy(event, other)))
-  return { gross, cancelled: gross.filter((event) => paid.some((other) => isBeatenBy(event, other))) }
+export function countedMoney(events: readonly LoggedEvent[]) {
+  const upTo = ({ partition }: LoggedEvent, n: number) =>
+    events.slice(0, n + 1).filter((one) => one.partition === partition)
+  const gross = events.flatMap((event, n) => counted.countedMoney(upTo(event, n)).filter((one) => isSame(one, event)))
+  const best = counted.countedMoney(events)
+  return { gross, cancelled: gross.filter((event) => !best.some((one) => isSame(one, event))) }
 }
 
+/** Events that count have different ids, or days that are far apart. */
+const isSame = (a: LoggedEvent, b: LoggedEvent): boolean =>
+  a.install_uuid === b.install_uuid &&
+  a.event_id === b.event_id &&
+  a.event_ts_ms === b.event_ts_ms &&
+  a.offset === b.offset &&
+  counted.isInstall(a) === counted.isInstall(b)
+
 /** What every table must hold for these events. */
-export function modelTables(events: readonly CountedEvent[]) {
+export function modelTables(events: readonly LoggedEvent[]) {
   const { gross, cancelled } = countedMoney(events)
   const identities = new Map<string, number>()
-  for (const { install, user_id, event_ts_ms } of events.filter(({ user_id }) => Boolean(user_id))) {
-    const key = `${install} ${user_id}`
+  for (const { install_uuid, user_id, event_ts_ms } of events.filter(({ user_id }) => Boolean(user_id))) {
+    const key = `${install_uuid} ${user_id}`
     identities.set(key, Math.min(event_ts_ms, identities.get(key) ?? Number.POSITIVE_INFINITY))
   }
   const rows = (lines: string[]) => lines.toSorted()
-  const sums = new Map<string, { events: number; micros: number; installs: Set<string> }>()
+  const sums = new Map<string, { events: number; micros: bigint; installs: Set<string> }>()
   const activity = new Map<string, { min: number; max: number }>()
   for (const event of events) {
-    const name = `${event.day} ${event.event_name}`
-    const { micros, currency } = moneyOf(event)
-    const money = { micros: gross.includes(event) ? micros : 0, currency }
-    for (const key of [name, `${name} ${money.currency}`]) {
-      const sum = sums.get(key) ?? { events: 0, micros: 0, installs: new Set() }
+    const name = `${dayOf(event)} ${event.event_name}`
+    const micros = gross.find((one) => isSame(one, event))?.micros ?? 0n
+    const currency = event.revenue === null ? '-' : (event.currency ?? 'USD').toUpperCase()
+    for (const key of [name, `${name} ${currency}`]) {
+      const sum = sums.get(key) ?? { events: 0, micros: 0n, installs: new Set() }
       sums.set(key, {
         events: sum.events + 1,
-        micros: sum.micros + money.micros,
-        installs: sum.installs.add(event.install),
+        micros: sum.micros + micros,
+        installs: sum.installs.add(event.install_uuid),
       })
     }
     const ms = correctedTime(event)
-    const active = `${event.install} ${event.day} ${Math.floor(ms / day_ms)}`
+    const active = `${event.install_uuid} ${dayOf(event)} ${Math.floor(ms / day_ms)}`
     const { min, max } = activity.get(active) ?? { min: ms, max: ms }
     activity.set(active, { min: Math.min(min, ms), max: Math.max(max, ms) })
   }
   const byCurrency = [...sums].filter(([key]) => key.split(' ').length === 3)
   const byName = [...sums].filter(([key]) => key.split(' ').length === 2)
+  const place = ({ partition, offset }: LoggedEvent) => `${partition}:${offset}`
   return {
-    raw: rows(
-      events.map((e) => `${e.install} ${e.event_id} ${e.event_name} ${e.event_ts_ms} ${e.partition}:${e.offset}`),
-    ),
-    keys: rows(events.map((e) => `${isInstall(e) ? 0 : e.day} ${e.partition}:${e.offset}`)),
+    raw: rows(events.map((e) => `${e.install_uuid} ${e.event_id} ${e.event_name} ${e.event_ts_ms} ${place(e)}`)),
+    keys: rows(events.map((e) => `${counted.isInstall(e) ? 0 : dayOf(e)} ${place(e)}`)),
     per_day: rows(byCurrency.map(([key, { events, micros }]) => `${key} ${events} ${micros}`)),
     installs_per_day: rows(byName.map(([key, { installs }]) => `${key} ${installs.size}`)),
     revenue: rows(gross.map(moneyLine)),
     cancelled: rows(cancelled.map(moneyLine)),
-    transactions: rows(
-      gross.filter(({ transaction_id }) => transaction_id).map((e) => `${e.day} ${e.partition}:${e.offset}`),
-    ),
+    transactions: rows(gross.filter((e) => e.transaction_id).map((e) => `${dayOf(e)} ${place(e)}`)),
     identities: rows([...identities].map(([key, since_ms]) => `${key} ${since_ms}`)),
     activity: rows([...activity].map(([key, { min, max }]) => `${key} ${min} ${max}`)),
   }
 }
 
-function moneyLine(event: CountedEvent) {
-  const { micros, currency } = moneyOf(event)
-  return `${event.install} ${event.event_ts_ms} ${event.event_name} ${currency} ${micros} ${event.partition}:${event.offset}`
-}
+const dayOf = ({ event_ts_ms }: LoggedEvent): number => Math.floor(event_ts_ms / day_ms)
 
-function moneyOf({ event_name, revenue, currency }: ReceivedEvent) {
-  if (typeof revenue !== 'number') return { micros: 0, currency: '-' }
-  const micros = Math.round(revenue * 1e6)
-  return { micros: event_name === 'purchase_refunded' ? -micros : micros, currency: currency === null ? 'USD' : 'EUR' }
-}
+const moneyLine = (event: LoggedEvent & counted.Money) =>
+  `${event.install_uuid} ${event.event_ts_ms} ${event.event_name} ${event.currency} ${event.micros} ${event.partition}:${event.offset}`
 
 const moneyLineSql = `concat(install_uuid, ' ', toString(ts_ms), ' ', event_name, ' ', currency, ' ', toString(amount_micros), ' ', toString(partition), ':', toString(offset))`
 
