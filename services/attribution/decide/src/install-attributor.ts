@@ -5,13 +5,7 @@ import { insertRows } from '@tributary/clickhouse/insert-rows'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
-import {
-  isGone,
-  newestTombstones,
-  type TombstoneStore,
-  type Tombstones,
-  wasErased,
-} from '@tributary/domain/erasure/tombstones'
+import { isGone, newestTombstones, type TombstoneStore, wasErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Geo } from '@tributary/geo/geo'
 import {
@@ -31,20 +25,18 @@ import type { Registry } from 'prom-client'
 import type { Lookups } from './lookups/lookups.ts'
 import { withoutErased } from './lookups/without-erased.ts'
 import { attributorMetrics } from './metrics.ts'
-import { decideInOrder } from './steps/decide-in-order.ts'
-import { loadEvidence, loadFacts } from './steps/evidence.ts'
-import { findRedecisions } from './steps/find-redecisions.ts'
-import { publishDecisions } from './steps/publish.ts'
+import { type AppDone, decideApp, type LoadedApp, loadApp, type NamedInstalls } from './steps/decide-app.ts'
 import { waitUntilRead } from './steps/read-before.ts'
+import { roundsOf } from './steps/rounds.ts'
 import type { WriterWait } from './writer-wait.ts'
 
-/** Records of a batch. Each costs look-ups of its own, and the verdicts of a batch are seen when all are decided. */
+/** Records of a batch. Each costs look-ups of its own, and the next batch waits until all are decided. */
 const batch_records_max = 1000
 /** What comes while a batch is decided makes the next one; this is for the first install of a burst. */
 const linger_ms = 200
 /** JSON of a batch; what strangers may write into a fact is bounded too. */
 const batch_bytes_max = 4 * 1024 * 1024
-/** Apps of a batch that are decided at the same time; each waits for some ten statements. */
+/** Apps of a round that are decided at the same time; each waits for some ten statements. */
 const apps_at_once = 4
 /** Clicks that are late are found by their writer, which has their installs decided again. */
 const clicks_wait_ms_max = 2000
@@ -100,27 +92,26 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       // 3. Meanwhile what was published before this try comes into the tables: the clicks, or else their writer has
       //    installs decided again; and the verdicts of earlier batches, without which two batches in a row give one click
       //    away twice.
+      // 4. to 6. are done for each app alone, those with few installs first: see `decideApp`. Nothing of an app depends on
+      //    what is done for another. A crash between two apps: all are decided again, as after 6.
       const open = entries.filter(({ app_id }) => !batch.tombstones.isLocked(app_id))
-      const { taken, refused, works } = await whileWaiting(batch, () => storeAndLoad(batch, facts, open, lookups))
-      // 4. The installs are decided, in memory only.
-      const decided_at: DecidedAt = { log: batch.source, offset: batch.to, try: batch.attempt }
-      const done = await timed('decide', () =>
-        Promise.all(works.map((work) => places.runExclusive(() => decideApp({ ...deps, lookups }, work, decided_at)))),
-      )
-      const decisions = done.flatMap((one) => one.decisions)
-      const touched = done.flatMap((one) => one.touched)
-      // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
-      //    written finds nothing changed, and would add nothing.
-      await redecisions.add(touched)
-      // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try.
-      await publishDecisions(broker, decisions)
+      const { taken, refused, done } = await whileWaiting(batch, async (waited) => {
+        const stored = await store(batch, facts)
+        const rounds = roundsOf(
+          stored.taken.map(({ value }) => value),
+          open,
+        )
+        return { ...stored, done: await decideInRounds(batch, lookups, rounds, waited) }
+      })
+      const sum = (count: (one: AppDone) => number) => done.reduce((total, one) => total + count(one), 0)
+      const touched = sum((one) => one.touched)
       // 7. What was taken leaves the list, but what has a new reason. A crash after it: the next try takes others.
-      const left = entries.length > 0 ? await redecisions.finish(slice, open) : touched.length > 0
+      const left = entries.length > 0 ? await redecisions.finish(slice, open) : touched > 0
       // 8. The next batch of the partition is there. A crash after it: two batches come, and one may find nothing to do.
-      if (left && open.length + touched.length > 0) await broker.publish([tickRecord(batch.partition)])
+      if (left && open.length + touched > 0) await broker.publish([tickRecord(batch.partition)])
       for (const { reason, count } of done.flatMap((one) => one.dropped)) batch.dropped(reason, count)
-      metrics?.redecisions.inc(touched.length)
-      batch.written(decisions.length)
+      metrics?.redecisions.inc(touched)
+      batch.written(sum((one) => one.published))
       failed.forget(batch.token)
       for (const { record } of refused) batch.dead(record, 'row_refused')
       const last = taken.at(-1)
@@ -159,51 +150,70 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     return done
   }
 
-  /** Works while it waits for the other consumers. The wait ends with this call; when it fails, the work has ended. */
-  async function whileWaiting<T>({ signal: stop, topic, partition }: Batch<Found>, work: () => Promise<T>): Promise<T> {
+  /** Works while it waits for the other consumers. The work must await `waited`; the wait ends with this call. */
+  async function whileWaiting<T>(
+    { signal: stop, topic, partition }: Batch<Found>,
+    work: (waited: Promise<unknown>) => Promise<T>,
+  ): Promise<T> {
     const over = new AbortController()
     const signal = AbortSignal.any([stop, over.signal])
-    const waiting = timed('wait', () =>
+    const waited = timed('wait', () =>
       Promise.all([
         waitUntilRead(consumers.clickWriter, { broker, signal, wait_ms_max: clicks_wait_ms_max }),
         waitForVerdicts(broker, signal, `${topic}/${partition}`, wait),
       ]),
     )
-    // It is heard below, once the work has ended.
-    waiting.catch(() => {})
+    // The work hears it once it awaits it.
+    waited.catch(() => {})
     try {
-      const done = await work()
-      await waiting
-      return done
+      return await work(waited)
     } finally {
       over.abort()
     }
   }
 
-  /** Facts of the batch are in the tables before others are looked for. Refused ones decide nothing. */
-  async function storeAndLoad(
-    batch: Batch<Found>,
-    facts: readonly DecodedRecord<Fact>[],
-    entries: readonly TakenRedecision[],
-    lookups: Lookups,
-  ) {
+  /** Refused facts decide nothing. */
+  async function store(batch: Batch<Found>, facts: readonly DecodedRecord<Fact>[]) {
     const refused = await timed('store', () => insertFacts(batch, facts))
-    const taken = facts.filter((one) => !refused.has(one))
-    const found = Map.groupBy(
-      taken.map(({ value }) => value),
-      ({ app_id }) => app_id,
-    )
-    const again = Map.groupBy(entries, ({ app_id }) => app_id)
-    const app_ids = [...new Set([...found.keys(), ...again.keys()])]
-    const works = await timed('load', () =>
-      Promise.all(
-        app_ids.map((app_id) => {
-          const named = { app_id, facts: found.get(app_id) ?? [], entries: again.get(app_id) ?? [] }
-          return places.runExclusive(() => loadApp(lookups, batch.tombstones, named))
-        }),
-      ),
-    )
-    return { taken, refused, works }
+    return { refused, taken: facts.filter((one) => !refused.has(one)) }
+  }
+
+  /**
+   * Loads the rounds one after the other, and decides them one after the other once the wait is over. When it rejects, all that
+   * it began has ended.
+   */
+  async function decideInRounds(
+    { source, to, attempt, tombstones }: Batch<Found>,
+    lookups: Lookups,
+    rounds: readonly NamedInstalls[][],
+    waited: Promise<unknown>,
+  ): Promise<AppDone[]> {
+    const decided_at: DecidedAt = { log: source, offset: to, try: attempt }
+    const load = (app: NamedInstalls) => loadApp(attributionApps, lookups, tombstones, app)
+    const loading: Promise<LoadedApp[]>[] = []
+    for (const round of rounds) {
+      const before = loading.at(-1)
+      loading.push(Promise.resolve(before).then(() => ofEach(round, load)))
+    }
+    const all_loaded = timed('load', () => Promise.allSettled(loading))
+    const done: AppDone[] = []
+    try {
+      await waited
+      await timed('decide', async () => {
+        for (const loaded of loading)
+          done.push(...(await ofEach(await loaded, (app) => decideApp(deps, lookups, app, decided_at))))
+      })
+    } finally {
+      await all_loaded
+    }
+    return done
+  }
+
+  /** Does the same for some apps at the same time. Rejects when all have ended. */
+  async function ofEach<App, Done>(apps: readonly App[], work: (app: App) => Promise<Done>): Promise<Done[]> {
+    const all = apps.map((app) => places.runExclusive(() => work(app)))
+    await Promise.allSettled(all)
+    return Promise.all(all)
   }
 
   /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */
@@ -229,51 +239,6 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       wait?.over(place)
     }
   }
-
-  /** What a batch says about an app, with the facts that belong to it; without an app the number of what names it. */
-  async function loadApp(lookups: Lookups, tombstones: Tombstones, { app_id, facts, entries }: NamedInstalls) {
-    const app = await attributionApps.find(app_id)
-    if (app === null) return { unknown: facts.length + entries.length }
-    const again = new Set(entries.map(({ install_uuid }) => install_uuid))
-    const isErasedClick = (id: string) => tombstones.isErasedClick(app_id, id)
-    const work = { app, facts, again, isErasedClick }
-    return { work, known: await loadFacts(lookups, work) }
-  }
-
-  async function decideApp(
-    { lookups, geo, now }: Pick<InstallAttributorDeps, 'lookups' | 'geo' | 'now'>,
-    loaded: Awaited<ReturnType<typeof loadApp>>,
-    decided_at: DecidedAt,
-  ) {
-    if (loaded.unknown !== undefined) {
-      return { decisions: [], touched: [], dropped: [{ reason: 'unknown_app', count: loaded.unknown }] }
-    }
-    const { work, known } = loaded
-    const { again } = work
-    const evidence = await loadEvidence(lookups, geo, work, known)
-    const decided_at_ms = now()
-    const decided = await decideInOrder(evidence, decided_at_ms)
-    const touched = await findRedecisions(lookups, work, evidence, decided)
-    // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
-    const told = decided.filter(({ changed }) => changed || decided_at.try > 1)
-    const has = new Set(decided.map(({ install }) => install.install_uuid))
-    const unknown = [...again].filter((uuid) => !has.has(uuid)).length
-    return {
-      decisions: told.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
-      touched,
-      dropped: [
-        { reason: 'no_install', count: unknown },
-        { reason: 'unchanged', count: decided.length - told.length },
-      ].filter(({ count }) => count > 0),
-    }
-  }
-}
-
-/** The facts and the re-decisions of a batch that name an app. */
-interface NamedInstalls {
-  app_id: string
-  facts: readonly Fact[]
-  entries: readonly TakenRedecision[]
 }
 
 const isFact = (one: DecodedRecord<Found>): one is DecodedRecord<Fact> => one.value.kind !== 'tick'

@@ -1,7 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
-import { aliasStory, story, tell } from './model/arrivals.ts'
+import { aliasStory, story, storyOfTwo, tell } from './model/arrivals.ts'
 
 const real = { ...limits }
 afterEach(() => void Object.assign(limits, real))
@@ -13,6 +13,16 @@ test('whatever comes first, twice, cut anyhow, killed or late, every install get
       expect(verdicts).toEqual(expected)
     }),
     { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 600) },
+  )
+})
+
+test('the same holds of each of two apps whose installs share batches, which are killed between one and the other', async () => {
+  await fc.assert(
+    fc.asyncProperty(storyOfTwo, async (told) => {
+      const { verdicts, expected } = await tell(told)
+      expect(verdicts).toEqual(expected)
+    }),
+    { numRuns: 200 },
   )
 })
 

@@ -1,7 +1,7 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import fc from 'fast-check'
-import { alias, click, clickId, day_ms, hour_ms, install, t0 } from './story.ts'
+import { alias, click, clickId, day_ms, hour_ms, install, other_app_id, t0 } from './story.ts'
 import { bruteForce, type Mirror, world } from './world.ts'
 
 const some = <T>(arb: fc.Arbitrary<T>, freq = 2) => fc.option(arb, { freq })
@@ -77,6 +77,18 @@ export const story = clicks.chain((known) =>
   }),
 )
 
+/** Two stories of two apps, whose facts meet in batches. One has few installs, or none. */
+export const storyOfTwo = fc.tuple(story, story).map(([one, two]): Story => {
+  const facts = two.facts.slice(0, 3).map((fact) => ({
+    ...fact,
+    app_id: other_app_id,
+    install_uuid: `o${fact.install_uuid}`,
+    place: { ...fact.place, offset: fact.place.offset + 1000 },
+  }))
+  const clicks = two.clicks.map((click) => ({ ...click, app_id: other_app_id, company_id: 'co-2' }))
+  return { ...one, clicks: [...one.clicks, ...clicks], facts: [...one.facts, ...facts] }
+})
+
 /** A story of aliases: a few installs that tell of several users, and nothing else. */
 export const aliasStory = fc.record({
   clicks: fc.constant([]),
@@ -110,6 +122,8 @@ export interface Story {
   facts: readonly Fact[]
   picks: Iterator<number>
 }
+
+type Verdicts = ReturnType<typeof bruteForce>
 
 /** Batches after which a story has lost its way. */
 const batches_max = 2000
@@ -148,5 +162,9 @@ export async function tell({ clicks, facts, picks }: Story, mirror?: Mirror) {
     await loop.wakeUp()
     if (loop.hasWork()) await handleOne()
   }
-  return { loop, clock, verdicts: await loop.verdicts(), expected: bruteForce(facts, clicks, clock.ms) }
+  const expected = [...new Set(facts.map(({ app_id }) => app_id))].map((app_id) => {
+    const of = <Row extends { app_id: string }>(rows: readonly Row[]) => rows.filter((row) => row.app_id === app_id)
+    return bruteForce(of(facts), of(clicks), clock.ms)
+  })
+  return { loop, clock, verdicts: await loop.verdicts(), expected: Object.assign({}, ...expected) as Verdicts }
 }

@@ -2,6 +2,8 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { AliasFact, ClickToken, InstallFact } from '@tributary/contracts/attribution/found'
 
 export const app_id = 'app-1'
+/** An app of another company. */
+export const other_app_id = 'app-2'
 export const company_id = 'co-1'
 export const hour_ms = 3600 * 1000
 export const day_ms = 24 * hour_ms

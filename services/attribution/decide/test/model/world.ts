@@ -19,12 +19,15 @@ import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import type { Lookups } from '../../src/lookups/lookups.ts'
 import { type MemoryTables, memoryLookups } from './memory-lookups.ts'
-import { app_id, company_id, day_ms, hour_ms } from './story.ts'
+import { app_id, company_id, day_ms, hour_ms, other_app_id } from './story.ts'
 
 /** A hosting network. */
 const hosting = '198.51.100.9'
 const geo = { lookUp: (ip: string) => ({ country: null, datacenter: ip === hosting }) }
-export const apps = memoryAttributionApps([{ app_id, company_id }])
+export const apps = memoryAttributionApps([
+  { app_id, company_id },
+  { app_id: other_app_id, company_id: 'co-2' },
+])
 const log = 'installs.found.v1@a'
 
 /** Keeps the same rows in the tables of an engine. */
@@ -181,10 +184,12 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
     async writeClick(click: KeptClick) {
       await mirror?.writeClick(click)
       tables.clicks.push(click)
-      const seeing = new Set<Fact>(firstSeeing(tables.facts, click))
-      const touched = installsOf(tables.facts).filter((facts) => {
+      const clicks = tables.clicks.filter((one) => one.app_id === click.app_id)
+      const of_app = tables.facts.filter((fact) => fact.app_id === click.app_id)
+      const seeing = new Set<Fact>(firstSeeing(of_app, click))
+      const touched = installsOf(of_app).filter((facts) => {
         const isSeen = click.filtered_reason === 'honeypot' || facts.some((fact) => seeing.has(fact))
-        return isSeen && isTouched(facts, click, tables.clicks)
+        return isSeen && isTouched(facts, click, clicks)
       })
       await list.add(touched.map((facts) => facts[0]!))
     },

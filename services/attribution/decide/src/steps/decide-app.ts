@@ -1,0 +1,90 @@
+import type { Broker } from '@tributary/broker/broker'
+import type { DecidedAt } from '@tributary/contracts/attribution/decision'
+import type { Fact } from '@tributary/contracts/attribution/found'
+import type { Tombstones } from '@tributary/domain/erasure/tombstones'
+import type { Geo } from '@tributary/geo/geo'
+import type { RedecisionList, TakenRedecision } from '@tributary/tables/attribution/redecisions'
+import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
+import type { Lookups } from '../lookups/lookups.ts'
+import { decideInOrder } from './decide-in-order.ts'
+import { type AppWork, type KnownFacts, loadEvidence, loadFacts } from './evidence.ts'
+import { findRedecisions } from './find-redecisions.ts'
+import { publishDecisions } from './publish.ts'
+
+/** The facts and the re-decisions of a batch that name an app. */
+export interface NamedInstalls {
+  app_id: string
+  facts: readonly Fact[]
+  entries: readonly TakenRedecision[]
+}
+
+/** What a batch says about an app, with the facts that belong to it; without an app the number of what names it. */
+export type LoadedApp = { unknown: number } | { unknown?: never; work: AppWork; known: KnownFacts }
+
+/** What was done for an app. */
+export interface AppDone {
+  published: number
+  /** Installs that are to be decided again because of it. */
+  touched: number
+  dropped: { reason: string; count: number }[]
+}
+
+export interface DecideAppDeps {
+  broker: Broker
+  redecisions: Pick<RedecisionList, 'add'>
+  geo: Geo
+  now: () => number
+}
+
+/** Loads the app and what clicks and verdicts have no part in; the facts of the batch must be stored. */
+export async function loadApp(
+  attributionApps: Pick<AttributionApps, 'find'>,
+  lookups: Lookups,
+  tombstones: Tombstones,
+  { app_id, facts, entries }: NamedInstalls,
+): Promise<LoadedApp> {
+  const app = await attributionApps.find(app_id)
+  if (app === null) return { unknown: facts.length + entries.length }
+  const again = new Set(entries.map(({ install_uuid }) => install_uuid))
+  const isErasedClick = (id: string) => tombstones.isErasedClick(app_id, id)
+  const work = { app, facts, again, isErasedClick }
+  return { work, known: await loadFacts(lookups, work) }
+}
+
+/** Decides the installs of an app and publishes the decisions; verdicts of earlier batches must be written. */
+export async function decideApp(
+  { broker, redecisions, geo, now }: DecideAppDeps,
+  lookups: Lookups,
+  loaded: LoadedApp,
+  decided_at: DecidedAt,
+): Promise<AppDone> {
+  if (loaded.unknown !== undefined) {
+    return { published: 0, touched: 0, dropped: [{ reason: 'unknown_app', count: loaded.unknown }] }
+  }
+  const { work, known } = loaded
+  // 4. The installs are decided, in memory only.
+  const evidence = await loadEvidence(lookups, geo, work, known)
+  const decided_at_ms = now()
+  const decided = await decideInOrder(evidence, decided_at_ms)
+  const touched = await findRedecisions(lookups, work, evidence, decided)
+  // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
+  const told = decided.filter(({ changed }) => changed || decided_at.try > 1)
+  // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
+  //    written finds nothing changed, and would add nothing.
+  await redecisions.add(touched)
+  // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try.
+  await publishDecisions(
+    broker,
+    told.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
+  )
+  const has = new Set(decided.map(({ install }) => install.install_uuid))
+  const unknown = [...work.again].filter((uuid) => !has.has(uuid)).length
+  return {
+    published: told.length,
+    touched: touched.length,
+    dropped: [
+      { reason: 'no_install', count: unknown },
+      { reason: 'unchanged', count: decided.length - told.length },
+    ].filter(({ count }) => count > 0),
+  }
+}

@@ -1,0 +1,78 @@
+import type { Broker } from '@tributary/broker/broker'
+import { Decision } from '@tributary/contracts/attribution/decision'
+import { Found } from '@tributary/contracts/attribution/found'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
+import { installAttributor } from '@tributary/install-attributor/install-attributor'
+import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
+import { expect, test } from 'vitest'
+import { type MemoryTables, memoryLookups } from './model/memory-lookups.ts'
+import { app_id, click, hour_ms, install, other_app_id, t0, token } from './model/story.ts'
+import { apps } from './model/world.ts'
+
+/** All installs of the app with many name one click; the earliest stands last. */
+const many = Array.from({ length: 9 }, (_, n) =>
+  install(n, { installed_at_ms: t0 + (9 - n) * hour_ms, named_click: token(1) }),
+)
+const few = install(9, { app_id: other_app_id, company_id: 'co-2' })
+
+/** An attributor whose verdicts are written at once; `fault` may reject what is about to be published. */
+function attributor(fault: (decisions: readonly Decision[]) => void = () => {}) {
+  const tables: MemoryTables = { facts: [], clicks: [click(1)], newest: new Map(), floods: [] }
+  const lookups = memoryLookups(tables)
+  const decided: string[][] = []
+  const { handle } = installAttributor({
+    ...{ attributionApps: apps, geo: { lookUp: () => ({ country: null, datacenter: false }) }, now: () => t0 },
+    redecisions: memoryRedecisions(),
+    clickhouse: { query: async () => [], insert: async () => {} },
+    lookups: {
+      ...lookups,
+      // Deciding begins with it.
+      newest(app, uuids) {
+        if (app === app_id) decided.push([...tables.newest.keys()])
+        return lookups.newest(app, uuids)
+      },
+    },
+    broker: {
+      groupOffsets: async () => [],
+      partitionCount: async () => 1,
+      async publish(records: { value: Buffer }[]) {
+        const decisions = records.map(({ value }) => Decision.parse(JSON.parse(value.toString())))
+        fault(decisions)
+        for (const decision of decisions) tables.newest.set(decision.install_uuid, decision)
+      },
+    } as unknown as Broker,
+  })
+  const batch = (attempt: number) =>
+    ({
+      ...{ topic: 'installs.found.v1', partition: 0, source: 'installs.found.v1@a', from: 0, to: 9, token: 't' },
+      ...{ attempt, tombstones: noTombstones, state: undefined, signal: new AbortController().signal },
+      ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
+      records: [...many, few].map((fact) => ({ value: Found.parse(fact), record: {} })),
+    }) as unknown as Batch<Found>
+  return { tables, decided, handle: (attempt: number) => handle(batch(attempt)) }
+}
+
+test('the verdict of an app with few installs is published before the installs of one with many are decided', async () => {
+  const { decided, handle } = attributor()
+  await handle(1)
+  expect(decided[0]).toEqual([few.install_uuid])
+})
+
+test('a batch that was killed between two apps leaves each install decided once, and as without the kill', async () => {
+  const { handle: handleWhole, tables: whole } = attributor()
+  await handleWhole(1)
+  let kills = 1
+  const { handle, tables } = attributor((decisions) => {
+    if (decisions[0]!.app_id === app_id && kills-- > 0) throw new Error('killed')
+  })
+  await expect(handle(1)).rejects.toThrow('killed')
+  expect([...tables.newest.keys()]).toEqual([few.install_uuid])
+  await handle(2)
+  const verdicts = ({ newest }: MemoryTables) =>
+    Object.fromEntries([...newest].map(([uuid, { decided_at: _, ...rest }]) => [uuid, rest]))
+  expect(verdicts(tables)).toEqual(verdicts(whole))
+  const owners = [...tables.newest.values()].filter(({ verdict }) => verdict?.click_id === click(1).click_id)
+  expect(owners.map(({ install_uuid }) => install_uuid)).toEqual([many.at(-1)!.install_uuid])
+  expect(tables.newest.size).toBe(10)
+})
