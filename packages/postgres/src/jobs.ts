@@ -36,16 +36,25 @@ export async function findJob(pool: Pool, number: number): Promise<JobState | nu
   return rows[0] ?? null
 }
 
+/** Work that ended before this one, and when. */
+export interface EarlierJob {
+  outcome: object
+  ended_at_ms: number
+}
+
+interface JobWork {
+  now: () => number
+  stop: AbortSignal
+  /** Gives back the outcome. `before`: the work of this kind that ended last. */
+  work: (before: EarlierJob | null) => Promise<object>
+}
+
 /**
  * Does the oldest work of a kind that has not ended, and says whether there was any. One process at a time calls it. Work that
  * fails has ended: its reason is the outcome, and the call rejects with it. The next call begins work once more that a crash or
  * the end of the process broke off.
  */
-export async function doJob(
-  pool: Pool,
-  kind: JobKind,
-  { now, stop, work }: { now: () => number; stop: AbortSignal; work: () => Promise<object> },
-): Promise<boolean> {
+export async function doJob(pool: Pool, kind: JobKind, { now, stop, work }: JobWork): Promise<boolean> {
   const { rows } = await pool.query<{ number: string }>(
     `UPDATE jobs SET begun_at_ms = $2 WHERE number =
        (SELECT number FROM jobs WHERE kind = $1 AND ended_at_ms IS NULL ORDER BY number LIMIT 1) RETURNING number`,
@@ -53,7 +62,7 @@ export async function doJob(
   )
   if (rows[0] === undefined) return false
   const { number } = rows[0]
-  const outcome = await work().catch(async (err: unknown) => {
+  const outcome = await work(await findEarlier(pool, kind)).catch(async (err: unknown) => {
     stop.throwIfAborted()
     await endJob(pool, number, { error: err instanceof Error ? err.message : String(err) }, now())
     throw err
@@ -61,6 +70,15 @@ export async function doJob(
   await endJob(pool, number, outcome, now())
   await pool.query('DELETE FROM jobs WHERE kind = $1 AND ended_at_ms < $2', [kind, now() - kept_ms])
   return true
+}
+
+async function findEarlier(pool: Pool, kind: JobKind): Promise<EarlierJob | null> {
+  const { rows } = await pool.query<EarlierJob>(
+    `SELECT outcome, ended_at_ms::float8 AS ended_at_ms FROM jobs WHERE kind = $1 AND ended_at_ms IS NOT NULL
+     ORDER BY number DESC LIMIT 1`,
+    [kind],
+  )
+  return rows[0] ?? null
 }
 
 async function endJob(pool: Pool, number: string, outcome: object, now_ms: number): Promise<void> {

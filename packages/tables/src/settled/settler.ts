@@ -19,6 +19,15 @@ export interface SettleOptions {
   only_over?: boolean
   /** Ends it between two statements. */
   signal?: AbortSignal
+  /** Where an earlier run was cut: this one leaves out what comes before. */
+  from?: Cut | null
+}
+
+/** Where a run was cut. */
+export interface Cut {
+  figure: string
+  /** The last one of this figure that the run came by; null before the first. */
+  after: Due | null
 }
 
 /** The job settles days that are over and did not change for so long. Others would be settled again and again, in vain. */
@@ -37,6 +46,8 @@ export interface Settled {
   settled: number
   /** False: the signal ended the run before all that was due was settled. */
   done: boolean
+  /** Where it ended; absent when it is done. */
+  cut?: Cut
 }
 
 /**
@@ -44,27 +55,39 @@ export interface Settled {
  * Rejects when ClickHouse is away. A day that ClickHouse refuses stays live, with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
-  return async function settle({ signal, ...options }: SettleOptions): Promise<Settled> {
+  return async function settle({ from = null, signal, ...options }: SettleOptions): Promise<Settled> {
+    const all = works(clickhouse)
+    // An unknown figure is one of another version: all begins anew.
+    const first = Math.max(
+      0,
+      all.findIndex(({ figure }) => figure === from?.figure),
+    )
     let settled = 0
-    for (const work of works(clickhouse)) settled += await settleAll(work, options, signal)
-    return { settled, done: signal?.aborted !== true }
+    for (const work of all.slice(first)) {
+      const { figure } = work
+      const run = await settleAll(work, options, figure === from?.figure ? from.after : null, signal)
+      settled += run.settled
+      if (run.is_cut) return { settled, done: false, cut: { figure, after: run.after } }
+    }
+    return { settled, done: true }
   }
 
   /** Each day at most once, so that a day that changes all the time does not hold up the others. */
   async function settleAll(
     work: Work,
-    { quiet_ms, only_over = false }: Omit<SettleOptions, 'signal'>,
+    { quiet_ms, only_over = false }: Pick<SettleOptions, 'quiet_ms' | 'only_over'>,
+    from: Due | null,
     signal?: AbortSignal,
-  ): Promise<number> {
+  ): Promise<{ settled: number; after: Due | null; is_cut: boolean }> {
     let settled = 0
-    for (let after: Due | null = null; ; ) {
+    for (let after = from; ; ) {
       const due: Due[] = await work.find({ quiet_ms, only_over, after })
-      for (const some of cut(due, work.days_max)) {
-        if (signal?.aborted) return settled
+      for (const some of divide(due, work.days_max)) {
+        if (signal?.aborted) return { settled, after, is_cut: true }
         settled += await settleSome(work, some)
+        after = some.at(-1)!
       }
-      if (due.length < limits.settle_page) return settled
-      after = due.at(-1)!
+      if (due.length < limits.settle_page) return { settled, after, is_cut: false }
     }
   }
 
@@ -104,7 +127,7 @@ const works = (clickhouse: Clickhouse): Work[] => [
  * Divides what is due into statements: neighbours of one app, at most `days_max` in each. Pairs of different numbers share one: with
  * the end of a day each app has one pair of each number due, and the plan of a statement costs more than a few days of a small app.
  */
-function cut(due: readonly Due[], days_max: number): Due[][] {
+function divide(due: readonly Due[], days_max: number): Due[][] {
   const parts: Due[][] = []
   for (const one of due) {
     const last = parts.at(-1)

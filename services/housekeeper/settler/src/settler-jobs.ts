@@ -1,9 +1,9 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
-import { doJob } from '@tributary/postgres/jobs'
+import { doJob, type EarlierJob } from '@tributary/postgres/jobs'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import { createSettler, whenQuiet } from '@tributary/tables/settled/settler'
+import { type Cut, createSettler, whenQuiet } from '@tributary/tables/settled/settler'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
@@ -14,6 +14,8 @@ interface SettlerJobsDeps {
   now: () => number
   logger: Logger
   registry: Registry
+  /** Ends an asked run; a time of this process by default. */
+  timeout?: (ms: number) => AbortSignal
 }
 
 /** Settles days that are over and quiet. One process of several does it; two would do no harm. */
@@ -23,17 +25,30 @@ export function settleWhenQuiet(deps: SettlerJobsDeps) {
     unlessRunning(deps.pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([stop, lost]) }))
 }
 
-/** Settles all that is due when somebody asks for it, beside the other job, for at most `settle_ms_max`. */
+/** Whoever asks within this time of a run that was cut has it go on; the command asks at once. */
+const going_on_ms_max = 60_000
+
+/**
+ * Settles all that is due when somebody asks for it, beside the other job, for at most `settle_ms_max`; a run goes on where the
+ * last one was cut (docs/adr/0503). No figure has a second turn before all had one, whatever changes meanwhile.
+ */
 export function settleWhenAsked(deps: SettlerJobsDeps) {
-  const { pool, now } = deps
+  const { pool, now, timeout = AbortSignal.timeout } = deps
   const settle = countedSettler(deps)
   return (stop: AbortSignal) =>
     unlessRunning(pool, 'asked_settler', (lost) => {
       const ended = AbortSignal.any([stop, lost])
-      const work = () =>
-        settle({ quiet_ms: 0, signal: AbortSignal.any([ended, AbortSignal.timeout(limits.settle_ms_max)]) })
+      const work = (before: EarlierJob | null) => {
+        const signal = AbortSignal.any([ended, timeout(limits.settle_ms_max)])
+        return settle({ quiet_ms: 0, signal, from: cutOf(before, now()) })
+      }
       return doJob(pool, 'settle', { now, stop: ended, work })
     })
+}
+
+function cutOf(before: EarlierJob | null, now_ms: number): Cut | null {
+  if (before === null || now_ms - before.ended_at_ms > going_on_ms_max) return null
+  return (before.outcome as { cut?: Cut }).cut ?? null
 }
 
 function countedSettler({ clickhouse, logger, registry }: SettlerJobsDeps) {

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
 import { askJob, doJob, findJob } from '@tributary/postgres/jobs'
+import { findSettled } from '@tributary/tables/settled/find-settled'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { pino } from 'pino'
@@ -25,6 +27,7 @@ const deps = () => ({
   logger: pino({ level: 'silent' }),
   registry: new Registry(),
 })
+const dayOf = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 const ask = () => askJob(postgres.pool, 'settle', now())
 const outcomeOf = async (number: number) => (await findJob(postgres.pool, number))?.outcome
 const store = (app_id: string) =>
@@ -70,6 +73,59 @@ test('work that the end of its process broke off is begun once more, and what en
   await ask()
   await settleWhenAsked(deps())(running)
   expect(await findJob(postgres.pool, number)).toBeNull()
+})
+
+test('whoever asks until it is done settles the days of all apps, while one of them changes all of its days again and again', async () => {
+  const [busy, quiet] = [`a_${randomUUID()}`, `b_${randomUUID()}`]
+  const days = Array.from({ length: 20 }, (_, n) => now() - (n + 3) * day_ms)
+  const pay = (app_id: string, times: readonly number[]) =>
+    clickhouse.insertEvents(
+      times.map((ts_ms) =>
+        testEventRow({
+          ...{ app_id, ts_ms, received_at_ms: now(), event_id: randomUUID() },
+          ...{ revenue_micros: '5', currency: 'USD' },
+        }),
+      ),
+      randomUUID(),
+    )
+  await pay(quiet, days.slice(0, 1))
+  let over = new AbortController()
+  const oneStatement: Clickhouse = {
+    ...clickhouse,
+    async command(...given) {
+      await clickhouse.command(...given)
+      over.abort()
+    },
+  }
+  const timeout = () => {
+    over = new AbortController()
+    return over.signal
+  }
+  const whenAsked = settleWhenAsked({ ...deps(), clickhouse: oneStatement, timeout })
+  let outcome: { done?: boolean } | null = null
+  for (let n = 0; n < 30 && outcome?.done !== true; n++) {
+    await pay(busy, days)
+    const number = await ask()
+    await whenAsked(running)
+    outcome = (await outcomeOf(number)) as { done: boolean }
+  }
+  expect(outcome).toMatchObject({ done: true })
+  const [from, to] = [dayOf(days[0]!), dayOf(days[0]! + day_ms)]
+  for (const figure of ['uniques', 'money', 'payments'] as const)
+    expect((await findSettled(clickhouse, figure, { app_id: quiet, from, to })).settled_days).toEqual([from])
+})
+
+test('whoever asks long after a run that was cut has all settled from the first figure on', async () => {
+  await store(`a_${randomUUID()}`)
+  await ask()
+  const cut = settleWhenAsked({ ...deps(), timeout: () => AbortSignal.abort() })
+  await cut(running)
+  const cut_at = { settled: 0, done: false, cut: { figure: 'cohorts', after: null } }
+  await postgres.pool.query('UPDATE jobs SET outcome = $1 WHERE number = (SELECT max(number) FROM jobs)', [cut_at])
+  clock.ms += 60_001
+  const number = await ask()
+  await settleWhenAsked(deps())(running)
+  expect(await outcomeOf(number)).toEqual({ settled: expect.toSatisfy((figures: number) => figures > 0), done: true })
 })
 
 test('work that fails says why and holds up no other', async () => {
