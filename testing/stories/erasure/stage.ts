@@ -46,7 +46,12 @@ export async function openErasureStage() {
     now: () => mark_ms,
     noteLog: async () => async () => [],
     findOlderWork: async () => [],
-    audit: { rewriteApp: async () => new Map(), rewriteArchives: async () => new Map(), rewriteNoted: async () => {} },
+    audit: {
+      findNewest: async () => new Map(),
+      rewriteApp: async () => new Map(),
+      rewriteArchives: async () => new Map(),
+      rewriteNoted: async () => {},
+    },
     pause: async () => {},
     logger: pino({ level: 'silent' }),
   }

@@ -3,7 +3,7 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { AuditSource, MarkOf } from './erase-request.ts'
 import { addCounts, countFolder, countObject, noCounts, type RewriteCounts } from './rewrite-counts.ts'
-import { rewriteObject } from './rewrite-object.ts'
+import { type ObjectToRewrite, rewriteObject } from './rewrite-object.ts'
 
 /** An install to erase. */
 export interface ErasedInstall {
@@ -40,23 +40,33 @@ const objects_together: Record<AuditSource, number> = { sdk: 4, s2s: 32, bulk: 4
  * Rejects while the store is away, with the reason of `signal` when it is aborted.
  */
 export async function rewriteAudit(options: RewriteAuditOptions): Promise<RewriteCounts> {
-  const { audit, app_id, company_id, installs, first_day = '', onDay } = options
+  const { audit, company_id, app_id, installs, first_day = '', onDay } = options
   const all = noCounts()
   if (installs.length === 0) return all
   const since_ms = installs.reduce((first, { mark_ms }) => Math.min(first, mark_ms), options.since_ms ?? Infinity)
   const rule = { ...options, markOf: marksOf(installs), since_ms }
-  const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
-  const server_days = new Set(await serverDays(audit, first_day, app_id))
-  for (const day of [...sdk_days.union(server_days)].sort()) {
+  for await (const { day, folders } of foldersFrom(audit, { company_id, app_id }, first_day)) {
     const done = noCounts()
-    for (const { source, folder } of dayFolders(app_id, company_id, day)) {
-      const has_any = source === 'sdk' ? sdk_days.has(day) : server_days.has(day)
-      if (has_any) await rewriteFolder(rule, { app_id, source, folder }, done)
-    }
+    for (const folder of folders) await rewriteFolder(rule, folder, done)
     addCounts(all, done)
     await onDay?.(day, done)
   }
   return all
+}
+
+/** The folders of an app's requests from a UTC day (`YYYY-MM-DD`) on, a day after the other. */
+export async function* foldersFrom(
+  audit: Pick<RewritableAuditStore, 'list'>,
+  { company_id, app_id }: { company_id: string; app_id: string },
+  first_day: string,
+): AsyncGenerator<{ day: string; folders: AuditFolder[] }> {
+  const sdk_days = new Set(await Array.fromAsync(daysBelow(audit, 'audit/', first_day)))
+  const server_days = new Set(await serverDays(audit, first_day, app_id))
+  for (const day of [...sdk_days.union(server_days)].sort()) {
+    const has_any = ({ source }: { source: AuditSource }) => (source === 'sdk' ? sdk_days : server_days).has(day)
+    const folders = dayFolders(app_id, company_id, day).filter(has_any)
+    yield { day, folders: folders.map((one) => ({ app_id, ...one })) }
+  }
 }
 
 /** An app's objects of one day and form. */
@@ -73,16 +83,27 @@ export interface RewriteFolderOptions extends Pick<RewriteAuditOptions, 'audit' 
 }
 
 /** Rewrites the objects of one folder without what `markOf` says is erased. Adds its numbers to `done`. */
-export async function rewriteFolder(
+export const rewriteFolder = (
   { audit, markOf, since_ms, now, signal }: RewriteFolderOptions,
   { app_id, source, folder }: AuditFolder,
   done: RewriteCounts,
+): Promise<void> =>
+  forEachObject({ audit, signal }, { app_id, source, folder }, done, (object) =>
+    rewriteObject({ audit, markOf, since_ms, now }, object),
+  )
+
+/** Does `work` on each object of one folder, and adds to `done` what it gives. One that is unreadable is counted, and stops no other. */
+export async function forEachObject(
+  { audit, signal }: Pick<RewriteAuditOptions, 'signal'> & { audit: Pick<RewritableAuditStore, 'list'> },
+  { app_id, source, folder }: AuditFolder,
+  done: RewriteCounts,
+  work: (object: ObjectToRewrite) => Promise<ReadonlySet<string>>,
 ): Promise<void> {
   const objects = readAhead(objectsIn(audit, folder), objects_together[source], async ({ key, read }) => {
     signal.throwIfAborted()
     await countObject(done, folder, async () => {
       const content = await read()
-      return content && rewriteObject({ audit, markOf, since_ms, now }, { app_id, key, content, source })
+      return content && work({ app_id, key, content, source })
     })
   })
   await countFolder(done, folder, async () => {

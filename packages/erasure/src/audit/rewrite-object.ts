@@ -93,7 +93,8 @@ export const serverEventKeys = (app_id: string, content: Buffer): Promise<string
     return serverEventAuditKeys(request).map((audit_key) => `${app_id}/${audit_key}`)
   })
 
-const readable = <T>(work: () => Promise<T>): Promise<T> =>
+/** What `work` gives. Rejects with `UnreadableObjectError` where it does. */
+export const readable = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((cause: unknown) => {
     throw new UnreadableObjectError('an audit object is none of ours', { cause })
   })

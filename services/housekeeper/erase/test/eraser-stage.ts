@@ -10,6 +10,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
+import type { RequestStore } from '../src/run/open-requests.ts'
 import { type EraserDeps, runErasures } from '../src/run/run-erasures.ts'
 
 export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
@@ -37,15 +38,17 @@ export async function openEraserStage() {
       ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
       clickhouse: { isInserting: async () => false, query: async () => [] },
       audit: {
+        findNewest: async () => new Map(),
         rewriteApp: async () => new Map(),
         rewriteArchives: async () => new Map(),
         rewriteNoted: async () => {},
       },
+      findAudited: async () => new Map(),
       noteLog: async () => async () => [],
       findOlderWork: async () => [],
       pause: async () => {},
       ...more,
-    }) as unknown as EraserDeps
+    }) as unknown as EraserDeps & Pick<RequestStore, 'findAudited'>
 
   async function runOnce(deps: EraserDeps, signal = new AbortController().signal) {
     await runErasures(deps, await requestRun(db.pool, midnight), signal)

@@ -10,21 +10,31 @@ interface InstallOfApp {
 /** Installs of a statement; it also holds the days of each. */
 const installs_at_once = 200
 
-/**
- * The newest time of receipt among the rows that are stored of each install, Unix epoch ms; 0 without one that is later than
- * `after_ms`.
- */
+/** Where receipts of installs are found. */
+export interface ReceivedIn {
+  clickhouse: Pick<Clickhouse, 'query'>
+  /** Those in the audit store that a mark at `after_ms` does not cover: what no table shows, a duplicate that was dropped, say. */
+  findAudited(app_id: string, install_uuids: readonly string[], after_ms: number): Promise<Map<string, number>>
+}
+
+/** The newest time of receipt that is stored of each install, Unix epoch ms; 0 without one that is later than `after_ms`. */
 export async function findNewestReceived(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  { clickhouse, findAudited }: ReceivedIn,
   installs: readonly InstallOfApp[],
   after_ms: number,
 ): Promise<number[]> {
   const newest = new Map<string, number>()
-  for (const [app_id, ofApp] of Map.groupBy(installs, (one) => one.app_id))
+  const add = (one: InstallOfApp, received_at_ms: number) =>
+    newest.set(nameOf(one), Math.max(received_at_ms, newest.get(nameOf(one)) ?? 0))
+  for (const [app_id, ofApp] of Map.groupBy(installs, (one) => one.app_id)) {
     for (let at = 0; at < ofApp.length; at += installs_at_once) {
       const rows = await findSome(clickhouse, app_id, ofApp.slice(at, at + installs_at_once), after_ms)
-      for (const { install_uuid, received_at_ms } of rows) newest.set(nameOf({ app_id, install_uuid }), received_at_ms)
+      for (const { install_uuid, received_at_ms } of rows) add({ app_id, install_uuid }, received_at_ms)
     }
+    const uuids = ofApp.map(({ install_uuid }) => install_uuid)
+    const audited = await findAudited(app_id, uuids, after_ms)
+    for (const [install_uuid, received_at_ms] of audited) add({ app_id, install_uuid }, received_at_ms)
+  }
   return installs.map((one) => newest.get(nameOf(one)) ?? 0)
 }
 

@@ -11,12 +11,13 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
 import type { FailedApps } from './failures.ts'
-import { findNewestReceived } from './newest-received.ts'
+import { findNewestReceived, type ReceivedIn } from './newest-received.ts'
 
 export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
   clickhouse: Pick<Clickhouse, 'query'>
+  findAudited: ReceivedIn['findAudited']
   /** The marks of queued erasures that gateways keep. */
   keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
   now(): number
@@ -101,14 +102,14 @@ async function findQueued(
 }
 
 async function takeQueued(
-  { pool, masterKeys, clickhouse, keyValue, now }: RequestStore,
+  { pool, masterKeys, clickhouse, findAudited, keyValue, now }: RequestStore,
   queued: readonly QueuedRow[],
 ): Promise<number> {
   const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
   const rows = queued.filter(({ app_id }) => readable.has(app_id))
   if (rows.length === 0) return 0
   // A mark covers all that is there: a clock that was set back since may have received some of it later than now.
-  const received = await findNewestReceived(clickhouse, rows, now())
+  const received = await findNewestReceived({ clickhouse, findAudited }, rows, now())
   const least_ms = rows.map((row, n) => Math.max(Number(row.requested_at_ms), received[n]!))
   const begun_ms = latest([now(), ...least_ms]) + limits.erasure_begin_ms
   const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0

@@ -5,6 +5,7 @@ import { rewriteClickArchives } from '@tributary/erasure/audit/rewrite-click-arc
 import type { RewriteCounts } from '@tributary/erasure/audit/rewrite-counts'
 import { rewriteNotedObjects } from '@tributary/erasure/audit/rewrite-noted-objects'
 import { noteUnreadable, rewriteUnreadable } from '@tributary/erasure/audit/unreadable-objects'
+import { findNewestAudited } from '@tributary/erasure/newest-audited'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
@@ -32,12 +33,18 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
   const logFaults = (folder: string, app_ids: readonly string[], objects_unreadable: number) =>
     logger.error({ folder, app_ids, objects_unreadable }, 'audit objects are unreadable, and may hold what was erased')
 
+  async function companyOf(app_id: string): Promise<string> {
+    const { rows } = await pool.query<{ company_id: string }>('SELECT company_id FROM apps WHERE app_id = $1', [app_id])
+    return rows[0]!.company_id
+  }
+
   return {
+    async findNewest(app_id, install_uuids, after_ms, signal) {
+      const company_id = await companyOf(app_id)
+      return findNewestAudited({ audit, company_id, app_id, install_uuids, after_ms, signal })
+    },
     async rewriteApp(app_id, installs, signal) {
-      const { rows } = await pool.query<{ company_id: string }>('SELECT company_id FROM apps WHERE app_id = $1', [
-        app_id,
-      ])
-      const { company_id } = rows[0]!
+      const company_id = await companyOf(app_id)
       const since_ms = await firstBegun(pool)
       return noteFaults([app_id], await rewriteAudit({ audit, company_id, app_id, installs, since_ms, now, signal }))
     },

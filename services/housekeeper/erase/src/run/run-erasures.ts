@@ -31,13 +31,20 @@ import { type TakeDeps, type Taking, takeInTurn } from './take-in-turn.ts'
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
+  /** The newest receipt of installs that a mark at `after_ms` does not cover, Unix epoch ms; absent without one. */
+  findNewest(
+    app_id: string,
+    install_uuids: readonly string[],
+    after_ms: number,
+    signal: AbortSignal,
+  ): Promise<Map<string, number>>
   rewriteApp(app_id: string, installs: readonly ErasedInstall[], signal: AbortSignal): Promise<Map<string, number>>
   rewriteArchives(clicks: readonly ErasedClickOfApp[], signal: AbortSignal): Promise<Map<string, number>>
   /** The objects of what came after an erasure. */
   rewriteNoted(signal: AbortSignal): Promise<void>
 }
 
-export interface EraserDeps extends TakeDeps {
+export interface EraserDeps extends Omit<TakeDeps, 'findAudited'> {
   clickhouse: Clickhouse
   redecisions: Pick<RedecisionList, 'add'>
   /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */
@@ -68,7 +75,8 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   const failures = openFailures(deps, signal)
-  const taking = await takeInTurn(deps, failures)
+  const findAudited: TakeDeps['findAudited'] = (...asked) => deps.audit.findNewest(...asked, signal)
+  const taking = await takeInTurn({ ...deps, findAudited }, failures)
   const take = () => whileRawEventsStay(deps, signal, () => taking.take())
   let waiting = await take()
   const waits = new Map<string, number>()
