@@ -19,6 +19,8 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
   const metrics = retentionMetrics(deps.registry)
   /** The day on which all but raw events was done. */
   let but_raw: string | null = null
+  /** The ends of runs that were seen in the future once. When their day comes, they no longer look so. */
+  const ahead = new Set<string>()
   return async (stop) => {
     if (!isDue(await readNewest(), now())) return
     await unlessRunning(pool, 'retention', async (lost) => {
@@ -46,10 +48,17 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
 
   /** The day of the newest run; null without one. A run in the future, of a clock that was ahead, counts as not there. */
   async function readNewest(): Promise<string | null> {
+    const times = [utcDay(now()), now() + limits.clocks_apart_ms_max]
+    const future = await pool.query<{ ended: string }>(
+      'SELECT ended_at::text AS ended FROM retention_runs WHERE day > $1 OR ended_at > to_timestamp($2 / 1000.0)',
+      times,
+    )
+    for (const { ended } of future.rows) ahead.add(ended)
     const { rows } = await pool.query<{ day: string; ended_s: number }>(
       `SELECT day::text AS day, extract(epoch FROM ended_at)::float8 AS ended_s FROM retention_runs
-       WHERE day <= $1 AND ended_at <= to_timestamp($2 / 1000.0) ORDER BY day DESC LIMIT 1`,
-      [utcDay(now()), now() + limits.clocks_apart_ms_max],
+       WHERE day <= $1 AND ended_at <= to_timestamp($2 / 1000.0) AND ended_at <> ALL($3::timestamptz[])
+       ORDER BY day DESC LIMIT 1`,
+      [...times, [...ahead]],
     )
     metrics.ended.set(rows[0]?.ended_s ?? 0)
     return rows[0]?.day ?? null

@@ -67,7 +67,7 @@ export async function runRetention(
   const now_ms = now()
   const apps = await readKeptApps(pool)
   const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
-  await takeBackMarks(clickhouse, expiring, utcDay(now_ms))
+  await takeBackMarks(clickhouse, expiring, firstAhead(now_ms))
   if (!(await expireRaw(deps, expiring))) {
     if (raw_first) return null
     done.raw_waits = true
@@ -115,7 +115,7 @@ async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now
   const days = apps.map(({ app_id, company_id, keep_ip_days, addresses_blanked_before: from }) => {
     const to = firstKeptDay(now_ms, keep_ip_days)
     // A clock that was ahead had set it. Objects that have come since hold addresses.
-    return { app_id, company_id, from: from > utcDay(now_ms) ? '1970-01-01' : from, to }
+    return { app_id, company_id, from: from >= firstAhead(now_ms) ? '1970-01-01' : from, to }
   })
   const blanked = await blankObjects({ ...deps, signal }, days)
   await markCompanies(deps.pool, 'addresses_blanked_before', days, now_ms)
@@ -133,8 +133,8 @@ async function markClicks(
 ): Promise<void> {
   const today = utcDay(now_ms)
   const { rows } = await pool.query<{ company_id: string }>(
-    'SELECT company_id FROM companies WHERE clicks_deleted_before > $1',
-    [today],
+    'SELECT company_id FROM companies WHERE clicks_deleted_before >= $1',
+    [firstAhead(now_ms)],
   )
   const ahead = new Set(rows.map(({ company_id }) => company_id))
   const left = await findFirstClicks(
@@ -172,6 +172,9 @@ async function findFirstClicks(
 const latest = (a: string, b: string): string => (a > b ? a : b)
 const earliest = (a: string, b: string): string => (a < b ? a : b)
 
+/** The first mark that only a clock ahead can have put: what is kept for the shortest time is kept for a day. */
+const firstAhead = (now_ms: number): string => utcDay(now_ms)
+
 /** A mark goes back only from the future, where a clock that was ahead had put it. */
 async function markCompanies(
   pool: Pool,
@@ -183,8 +186,8 @@ async function markCompanies(
   await pool.query(
     `UPDATE companies c SET ${mark} = given.day
      FROM unnest($1::text[], $2::date[]) AS given (company_id, day)
-     WHERE c.company_id = given.company_id AND (given.day > coalesce(c.${mark}, '1970-01-01') OR c.${mark} > $3)`,
-    [[...byCompany.keys()], [...byCompany.values()], utcDay(now_ms)],
+     WHERE c.company_id = given.company_id AND (given.day > coalesce(c.${mark}, '1970-01-01') OR c.${mark} >= $3)`,
+    [[...byCompany.keys()], [...byCompany.values()], firstAhead(now_ms)],
   )
 }
 
@@ -234,9 +237,9 @@ async function untilOpenErasures(pool: Pool, all: ReadonlyMap<string, string>): 
 async function takeBackMarks(
   clickhouse: Clickhouse,
   expiring: ReadonlyMap<string, string>,
-  today: string,
+  first_ahead: string,
 ): Promise<void> {
-  const ahead = [...(await readRawExpired(clickhouse))].filter(([, before]) => before > today)
+  const ahead = [...(await readRawExpired(clickhouse))].filter(([, before]) => before >= first_ahead)
   if (ahead.length === 0) return
   // What the engine is still to delete is not lacking yet.
   if (await isDeleting(clickhouse, 'events_raw_v1')) return

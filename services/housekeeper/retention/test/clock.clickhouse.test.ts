@@ -51,6 +51,12 @@ function openJob(engine: Pick<TestClickhouse, 'query'> = clickhouse) {
   }
 }
 
+const objectsWithAddresses = (app_id: string) =>
+  [...audit.objects].filter(([key, content]) => {
+    const text = (key.endsWith('.gz') ? gunzipSync(content) : content).toString()
+    return key.includes(app_id) && text.includes('203.0.113')
+  }).length
+
 for (const [name, jump_ms] of Object.entries({ hour: hour_ms, day: day_ms, month: 30 * day_ms })) {
   for (const restarted of [false, true]) {
     const how = restarted ? 'over a restart' : 'while it runs'
@@ -68,12 +74,50 @@ for (const [name, jump_ms] of Object.entries({ hour: hour_ms, day: day_ms, month
   }
 }
 
+test.each([1, 2, 5])(
+  'no night is left out after a clock that was ahead by %i whole days as a night began',
+  async (days) => {
+    const night = after(450) + 3 * hour_ms
+    const job = openJob()
+    expect(await job.at(night + days * day_ms)).toBe(true)
+    for (let n = 0; n <= days + 1; n += 1) expect(await job.at(night + n * day_ms + 5000), `night ${n}`).toBe(true)
+  },
+)
+
+test('marks that a clock ahead put on the next day go back: what the day still brings is blanked, found and counted', async () => {
+  const request = { actor: 'test', request_id: 'r', now_ms: first_ms }
+  const { company_id } = await createCompany(postgres.pool, { name: 'D', plan: 'free' }, request)
+  const input = { company_id, name: 'Game', platform: 'android' as const }
+  const { app_id } = await createApp(postgres.pool, masterKeys, input, request)
+  await changeCompany(postgres.pool, company_id, { keep_ip_days: 3, keep_click_days: 3, keep_raw_days: 3 }, request)
+  const job = openJob()
+  const night = (day: number) => after(day) + 3 * hour_ms
+  expect(await job.at(night(1001)), 'the clock is right').toBe(true)
+  expect(await job.at(night(1006)), 'on day 1002').toBe(true)
+  await storeDays({ clickhouse, audit }, { company_id, app_id }, [1002])
+  expect(await job.at(night(1003))).toBe(true)
+  const marks = await postgres.pool.query(
+    `SELECT clicks_deleted_before::text AS clicks, addresses_blanked_before::text AS addresses
+     FROM companies WHERE company_id = $1`,
+    [company_id],
+  )
+  expect(marks.rows).toEqual([{ clicks: dayOf(1002), addresses: dayOf(1000) }])
+  const [raw] = await clickhouse.query<{ on: string }>(
+    `SELECT toString(argMax(expired_before, number)) AS on FROM raw_expired_v1 WHERE app_id = '${app_id}'`,
+  )
+  expect(raw!.on <= dayOf(1002)).toBe(true)
+  expect(objectsWithAddresses(app_id)).toBeGreaterThan(0)
+  await job.at(night(1006) + hour_ms)
+  expect(objectsWithAddresses(app_id)).toBe(0)
+})
+
 test('a clock that was behind runs once for its day, and the nights go on when it is right again', async () => {
   const night = after(500) + 3 * hour_ms
   const job = openJob()
   expect(await job.at(night)).toBe(true)
   await job.at(night - day_ms)
-  expect(await job.at(night + hour_ms)).toBe(false)
+  await job.at(night + hour_ms)
+  expect(await job.at(night + 2 * hour_ms)).toBe(false)
   expect(await job.at(night + day_ms)).toBe(true)
 })
 
@@ -93,12 +137,7 @@ test('what comes after a clock that was ahead is kept and blanked in its time', 
     )
     return rows.map(({ on }) => on)
   }
-  const withAddresses = () =>
-    [...audit.objects].filter(([key, content]) => {
-      const text = (key.endsWith('.gz') ? gunzipSync(content) : content).toString()
-      return key.includes(app_id) && text.includes('203.0.113')
-    }).length
-  expect(withAddresses()).toBeGreaterThan(0)
+  expect(objectsWithAddresses(app_id)).toBeGreaterThan(0)
   await job.at(after(35) + 3 * hour_ms)
   const expired = await clickhouse.query(
     `SELECT toString(argMax(expired_before, number)) AS on FROM raw_expired_v1 WHERE app_id = '${app_id}'`,
@@ -107,7 +146,7 @@ test('what comes after a clock that was ahead is kept and blanked in its time', 
   expect(expired).toEqual([{ on: expect.toSatisfy((on: string) => on < dayOf(31)) }])
   await storeDays({ clickhouse, audit }, { company_id, app_id }, [36])
   await job.at(after(40) + 3 * hour_ms)
-  expect(withAddresses()).toBe(0)
+  expect(objectsWithAddresses(app_id)).toBe(0)
   expect(await daysIn('events_raw_v1')).toContain(dayOf(36))
   expect(await daysIn('clicks_raw_v1')).toContain(dayOf(36))
   await job.at(after(47) + 3 * hour_ms)
