@@ -56,6 +56,17 @@ CREATE TABLE attribution_settings (
 COMMENT ON TABLE attribution_settings IS 'how an app matched clicks with installs from valid_from on; before its first row the defaults hold';
 COMMENT ON COLUMN attribution_settings.valid_from IS 'acts on installs that are received at this time or later';
 
+CREATE TABLE blanking (
+  id smallint NOT NULL DEFAULT 1,
+  run bigint NOT NULL,
+  before date NOT NULL,
+  CONSTRAINT blanking_id_check CHECK ((id = 1)),
+  CONSTRAINT blanking_pkey PRIMARY KEY (id)
+);
+COMMENT ON TABLE blanking IS 'one row: the newest run of retention that blanks audit objects, written before it reads any';
+COMMENT ON COLUMN blanking.run IS 'grows with each run';
+COMMENT ON COLUMN blanking.before IS 'the UTC day on which it began, or a later mark of a company: an object of an earlier day may come too late for it';
+
 CREATE TABLE companies (
   company_id text NOT NULL,
   company_key text NOT NULL,
@@ -226,6 +237,16 @@ COMMENT ON TABLE jobs IS 'work that admin-api asks housekeeper for; rows that en
 COMMENT ON COLUMN jobs.kind IS 'what is to be done: settle';
 COMMENT ON COLUMN jobs.begun_at_ms IS 'when it was last begun: after a crash it is begun once more';
 COMMENT ON COLUMN jobs.outcome IS 'what the work came to, once it has ended';
+
+CREATE TABLE late_days (
+  app_id text NOT NULL,
+  day date NOT NULL,
+  run bigint NOT NULL,
+  CONSTRAINT late_days_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT late_days_pkey PRIMARY KEY (app_id, day)
+);
+COMMENT ON TABLE late_days IS 'UTC days under which audit objects of an app came, or are about to come, after retention may have blanked the day: it does so once more';
+COMMENT ON COLUMN late_days.run IS 'newest run of retention that the writer of an object knew; a row goes when no such object can come any more';
 
 CREATE TABLE link_secrets (
   app_id text NOT NULL,

@@ -23,6 +23,12 @@ const erasedRights = {
   tombstones: { select: '*' },
 } as const satisfies Record<string, Rights>
 
+/** Rights of a writer of audit objects, which tells retention of late ones. */
+const lateDaysRights = {
+  blanking: { select: '*' },
+  late_days: { select: '*', also: ['INSERT', 'UPDATE'] },
+} as const satisfies Record<string, Rights>
+
 /** Rights of attribution: settings and the marks of retention besides. */
 const attributionRights = {
   ...erasedRights,
@@ -43,6 +49,7 @@ export const serviceRoles = {
     server_keys: { select: '*' },
     cv_schemas: { select: '*' },
     ...masterKeyRights,
+    ...lateDaysRights,
   },
   'link-gateway': {
     schema_migrations: { select: '*' },
@@ -57,7 +64,11 @@ export const serviceRoles = {
     ...erasedRights,
     erased_objects: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
-  'click-writer': { ...attributionRights, redecisions: { select: '*', also: ['INSERT', 'UPDATE'] } },
+  'click-writer': {
+    ...attributionRights,
+    ...lateDaysRights,
+    redecisions: { select: '*', also: ['INSERT', 'UPDATE'] },
+  },
   'install-finder': {
     ...attributionRights,
     link_secrets: { select: '*', also: ['INSERT'] }, // the first service that needs a secret makes it
@@ -84,6 +95,8 @@ export const serviceRoles = {
     erasure_requests: { select: ['app_id', 'install_uuid', 'mark_ms', 'emptied_at_ms'] },
     erasure_batches: { select: ['app_id'] },
     retention_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
+    blanking: { select: '*', also: ['UPDATE'] },
+    late_days: { select: '*', also: ['DELETE'] },
   },
   settler: {
     schema_migrations: { select: '*' },

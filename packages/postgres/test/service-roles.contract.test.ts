@@ -2,6 +2,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { noteUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
+import { beginBlanking, findLateDays, openLateDays, removeLateDays } from '@tributary/erasure/late-days'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
@@ -175,6 +176,25 @@ describe('what a service needs it may do', () => {
     expect(rows).toHaveLength(2)
     await refuses(pool, 'DELETE FROM erased_objects')
   })
+
+  test.each(['ingest-gateway', 'click-writer'] as const)(
+    '%s tells retention of late audit objects, no more',
+    async (service) => {
+      const { app } = await tenant(db.pool)
+      const [pool, retention] = [poolOf(service), poolOf('retention')]
+      const run = await beginBlanking(retention, '2026-06-02')
+      const late = openLateDays({ pool, elapsed: () => 0, logger })
+      for (const day of ['2026-06-01', '2026-06-02']) await late.note([app.app_id], day)
+      const own = async () => (await findLateDays(retention)).filter(({ app_id }) => app_id === app.app_id)
+      const noted = await own()
+      expect(noted).toEqual([{ app_id: app.app_id, day: '2026-06-01', run }])
+      await refuses(pool, 'DELETE FROM late_days', `UPDATE blanking SET before = '1970-01-01'`)
+      await removeLateDays(retention, noted, run + 1)
+      expect(await own()).toEqual(noted)
+      await removeLateDays(retention, noted, run + 2)
+      expect(await own()).toEqual([])
+    },
+  )
 
   test('admin-api finds the certificate of an erasure, and what it waits for', async () => {
     const { app } = await tenant(db.pool)

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { notingLateDays, openLateDays } from '@tributary/erasure/late-days'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { redisEngine } from '@tributary/service-kit/engines/redis'
@@ -25,7 +26,8 @@ export const service = defineService({
   needs: ['audit', 'broker'], // credentials are remembered for a while, and counters fail open
   settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],
   async routes(context) {
-    const { audit, broker, config, now, onClose } = context
+    const { broker, config, now, onClose, postgres: pool } = context
+    const audit = notingLateDays(context.audit, openLateDays({ ...context, pool }))
     const gateway_id = randomBytes(4).toString('hex')
     const groupCommit = createGroupCommit({
       store: audit,
@@ -37,6 +39,7 @@ export const service = defineService({
     onClose('audit groups', () => groupCommit.close())
     return ingestGateway({
       ...context,
+      audit,
       groupCommit,
       gateway_id,
       partitions: await broker.partitionCount(topics.eventsAccepted.name),

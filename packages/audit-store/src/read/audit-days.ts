@@ -70,6 +70,22 @@ export const dayFolders = (app_id: string, company_id: string, day: string) =>
     { source: 'bulk', folder: `${app_id}/s2s/bulk/${day}/` },
   ] as const
 
+/** An app, and the UTC day (`YYYY-MM-DD`) of an object of its requests. */
+export interface ObjectPlace {
+  app_id: string
+  day: string
+}
+
+const requestKey = /^audit\/(\d{4})\/(\d\d)\/(\d\d)\/[^/]+\/([^/]+)\/|^([^/]+)\/s2s\/(?:bulk\/)?(\d{4}-\d\d-\d\d)\//
+
+/** Where an object of `dayFolders` lies; null for any other key. */
+export function placeOf(key: string): ObjectPlace | null {
+  const found = requestKey.exec(key)
+  if (found === null) return null
+  const [, year, month, date, ofSdk, ofServer, day] = found
+  return ofSdk === undefined ? { app_id: ofServer!, day: day! } : { app_id: ofSdk, day: `${year}-${month}-${date}` }
+}
+
 /** Folders at the root that are no app's: requests of SDKs, archives of clicks (docs/rules.md#archives-of-clicks), and postbacks. */
 const commonFolders = ['audit', 'clicks', postback_audit_folder.slice(0, -1)]
 

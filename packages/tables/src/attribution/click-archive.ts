@@ -59,10 +59,14 @@ export async function* readClickArchives(audit: Pick<AuditStore, 'list'>, first_
 /** An archive as it is stored, and its UTC day. */
 export type StoredArchive = Pick<StoredObject, 'key' | 'read'> & { day: string }
 
-/** The same archives, unread. */
-export async function* archivesFrom(audit: Pick<AuditStore, 'list'>, first_day: string): AsyncGenerator<StoredArchive> {
+/** The same archives, unread; of some of these days where `isIn` says which. */
+export async function* archivesFrom(
+  audit: Pick<AuditStore, 'list'>,
+  first_day: string,
+  isIn: (day: string) => boolean = () => true,
+): AsyncGenerator<StoredArchive> {
   const days = await Array.fromAsync(daysBelow(audit, click_archive_folder, first_day))
-  for (const day of days.toSorted())
+  for (const day of days.filter(isIn).toSorted())
     for await (const { key, read } of objectsBelow(audit, archiveFolder(day))) yield { key, read, day }
 }
 

@@ -13,6 +13,7 @@ import {
   wasClickErased,
 } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
+import type { LateDays } from '@tributary/erasure/late-days'
 import {
   type ConsumerDefinition,
   type DecodedRecord,
@@ -51,6 +52,8 @@ export type ClickStep = 1 | 2 | 3
 export interface ClickWriterDeps {
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'putOnce'>
+  /** Without it retention is told of no late archive. */
+  late?: LateDays
   attributionApps: Pick<AttributionApps, 'find'>
   redecisions: Pick<RedecisionList, 'add'>
   /** Tombstones; without them no click counts as erased. */
@@ -70,6 +73,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
   const {
     clickhouse,
     audit,
+    late,
     attributionApps: apps,
     redecisions,
     erased,
@@ -121,6 +125,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       for (const [day, ofDay] of Map.groupBy(unarchived, ({ record }) => utcDay(record.timestamp_ms))) {
         const range = { source, partition, from, to, day }
         const kept = ofDay.map(({ value }) => value.click)
+        await late?.note(new Set(kept.map(({ app_id }) => app_id)), day)
         await timed('archive', () => archiveClicks(audit, range, kept))
       }
       await crash(1)

@@ -1,4 +1,5 @@
 import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
+import { openLateDays } from '@tributary/erasure/late-days'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
@@ -22,5 +23,5 @@ export const service = defineService({
     audit: s3Engine,
     attributionApps: attributionAppsEngine,
   },
-  consumers: [clickWriter],
+  consumers: [(deps) => clickWriter({ ...deps, late: openLateDays({ ...deps, pool: deps.postgres }) })],
 })

@@ -1,8 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Click } from '@tributary/contracts/attribution/click'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { clickKeys } from '@tributary/domain/attribute/match-keys'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { LateDays } from '@tributary/erasure/late-days'
 import { readClickArchives } from '@tributary/tables/attribution/click-archive'
 import { findClicks } from '@tributary/tables/attribution/clicks'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -331,3 +334,39 @@ test('a batch over days leaves an archive on each, where erasures look for its c
     ]),
   )
 })
+
+test('an archive of an earlier day is noted with its apps before it is there, killed at each step', async () => {
+  let ms = noon - 3 * day
+  const stage = { ...makeStage(), broker: memoryBroker(partitions, () => ms) }
+  const app_ids = [newAppId(), newAppId()]
+  await publishClicks(
+    stage.broker,
+    app_ids.map((app_id) => clickOf({ app_id, clicked_at_ms: ms })),
+  )
+  ms = noon
+  const noted = new Set<string>()
+  let left = 1
+  const note: LateDays['note'] = async (apps, on) => {
+    if (left-- > 0) throw new Error('killed')
+    for (const app_id of apps) noted.add(`${app_id}/${on}`)
+  }
+  const audit = {
+    ...stage.audit,
+    putOnce(key: string, content: Buffer) {
+      for (const { app_id } of clicksIn(content))
+        if (!noted.has(`${app_id}/${key.slice(7, 17).replaceAll('/', '-')}`))
+          throw new Error('an archive without a note')
+      return stage.audit.putOnce(key, content)
+    },
+  }
+  await runToEnd(clickhouse, { ...stage, audit, late: { note } })
+  expect(stage.audit.objects.size).toBeGreaterThan(0)
+  expect([...noted].toSorted()).toEqual(app_ids.map((app_id) => `${app_id}/${utcDay(noon - 3 * day)}`).toSorted())
+})
+
+const clicksIn = (archive: Buffer): { app_id: string }[] =>
+  gunzipSync(archive)
+    .toString()
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => JSON.parse(line))

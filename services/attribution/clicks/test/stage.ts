@@ -93,6 +93,7 @@ export interface Stage {
   redecisions: MemoryRedecisions
   attributionApps: ReturnType<typeof memoryAttributionApps>
   erased?: MemoryTombstones
+  late?: ClickWriterDeps['late']
 }
 
 export const makeStage = (): Stage => ({

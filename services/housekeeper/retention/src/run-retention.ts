@@ -6,6 +6,7 @@ import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { findOpenMarks } from '@tributary/erasure/find-open-marks'
+import { beginBlanking, findLateDays, removeLateDays } from '@tributary/erasure/late-days'
 import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
 import {
@@ -18,7 +19,7 @@ import {
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { blankAddresses, deleteDays } from './act-on-tables.ts'
-import { blankObjects } from './blank-objects.ts'
+import { blankObjects, splitLate } from './blank-objects.ts'
 import { deleteArchives, deletePostbacks, deleteRequests } from './delete-objects.ts'
 import { deleteUnproven } from './delete-unproven.ts'
 import { firstKept, firstKeptDay, type KeptApp, readKeptApps } from './kept-days.ts'
@@ -74,6 +75,8 @@ export async function runRetention(
   }
   // 1. Readers know from now on which days are going: reports take whole days, and candidates of these clicks stay.
   await markClicks(deps, apps, now_ms)
+  //    And so do writers of audit objects, within the pause: one that comes later under such a day is noted before it is put.
+  const run = await beginBlanking(pool, utcDay(now_ms))
   // 2. Addresses, while reports that began before the marks come to their end.
   await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
   await pause(limits.report_run_ms_max, signal)
@@ -107,18 +110,25 @@ export async function runRetention(
   done.objects_deleted += await deleteRequests({ ...deps, signal }, objects)
   done.objects_deleted += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
   done.objects_deleted += await deletePostbacks({ ...deps, signal }, unproven_before)
-  done.objects_blanked = await blankObjectsOf(deps, apps, now_ms, signal)
+  done.objects_blanked = await blankObjectsOf(deps, apps, { now_ms, run }, signal)
   return done
 }
 
-async function blankObjectsOf(deps: RetentionDeps, apps: readonly KeptApp[], now_ms: number, signal: AbortSignal) {
+async function blankObjectsOf(
+  deps: RetentionDeps,
+  apps: readonly KeptApp[],
+  { now_ms, run }: { now_ms: number; run: number },
+  signal: AbortSignal,
+): Promise<number> {
   const days = apps.map(({ app_id, company_id, keep_ip_days, addresses_blanked_before: from }) => {
     const to = firstKeptDay(now_ms, keep_ip_days)
     // A clock that was ahead had set it. Objects that have come since hold addresses.
     return { app_id, company_id, from: from >= firstAhead(now_ms) ? '1970-01-01' : from, to }
   })
-  const blanked = await blankObjects({ ...deps, signal }, days)
+  const { late, done } = splitLate(await findLateDays(deps.pool), days)
+  const blanked = await blankObjects({ ...deps, signal }, days, late)
   await markCompanies(deps.pool, 'addresses_blanked_before', days, now_ms)
+  await removeLateDays(deps.pool, done, run)
   return blanked
 }
 
