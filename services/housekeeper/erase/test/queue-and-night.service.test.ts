@@ -191,12 +191,15 @@ test('nothing begins while a statement of another eraser is at work', async () =
 
 test('as many requests as an app can make in a day are taken at once', async () => {
   await db.pool.query('DELETE FROM erasure_requests')
-  const a_day = limits.erasures_max * 24 * 60
-  await db.pool.query(
-    `INSERT INTO erasure_requests (app_id, install_hash, install_uuid, asked_by, requested_at_ms)
-     SELECT $1, decode(md5(n::text), 'hex'), 'i-' || n, 'sdk', $2 FROM generate_series(1, $3::int) AS n`,
-    [await makeApp(), midnight - 1, a_day],
-  )
+  const hour = limits.erasures_max * 60
+  const a_day = 24 * hour
+  const app_id = await makeApp()
+  for (let at = 0; at < a_day; at += hour)
+    await db.pool.query(
+      `INSERT INTO erasure_requests (app_id, install_hash, install_uuid, asked_by, requested_at_ms)
+       SELECT $1, decode(md5(n::text), 'hex'), 'i-' || n, 'sdk', $2 FROM generate_series($3::int + 1, $4::int) AS n`,
+      [app_id, midnight - 1, at, at + hour],
+    )
   const failures = openFailures({ ...emptyDeps(), logger }, new AbortController().signal)
   expect(await takeRequests(emptyDeps(), failures)).toBe(a_day)
   await db.pool.query('DELETE FROM erasure_requests')
