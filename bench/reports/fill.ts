@@ -6,7 +6,7 @@ import { day_ms } from '@tributary/contracts/limits'
 import { eventRowColumns } from '@tributary/contracts/rows'
 import type { MatchKind } from '@tributary/domain/attribute/match-keys'
 import { installColumns } from '@tributary/tables/attribution/install-rows'
-import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
+import { toDecision } from '@tributary/testing/engines/insert-verdicts'
 import { type BenchApp, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
 
 /** Rows of an insert. 500 000 exceed the memory limit of the embedded engine. */

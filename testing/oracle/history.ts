@@ -1,7 +1,7 @@
 import type { EurRates } from '@tributary/contracts/currencies'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { day_ms } from '@tributary/contracts/limits'
-import type { TestDecision } from './insert-verdicts.ts'
+import type { TestDecision } from '../engines/data/insert-verdicts.ts'
 
 /** An event as a client sent it, alone in its record of the log. */
 export interface SentEvent {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { EventRow } from '@tributary/contracts/rows'
+import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/engines/insert-verdicts'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
-import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/oracle/insert-verdicts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openReports, type Query, type Reports } from './report-stage.ts'
 

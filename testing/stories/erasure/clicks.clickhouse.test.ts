@@ -6,7 +6,7 @@ import { openTombstones } from '@tributary/erasure/tombstones'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { factColumns, factLine } from '@tributary/tables/attribution/facts'
 import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
-import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
+import { toDecision } from '@tributary/testing/engines/insert-verdicts'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, openErasureStage } from './stage.ts'
 

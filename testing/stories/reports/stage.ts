@@ -13,6 +13,7 @@ import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createSettler } from '@tributary/tables/settled/settler'
 import { appIdsAsKeys } from '@tributary/testing/builders'
+import { toDecision } from '@tributary/testing/engines/insert-verdicts'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { expectedReports } from '@tributary/testing/oracle/expected-reports'
 import {
@@ -23,7 +24,6 @@ import {
   type Rate,
   type SentEvent,
 } from '@tributary/testing/oracle/history'
-import { toDecision } from '@tributary/testing/oracle/insert-verdicts'
 import type { ExpectedReport, Question } from '@tributary/testing/oracle/question'
 import { now_ms, partitions } from '@tributary/testing/oracle/random-history'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
