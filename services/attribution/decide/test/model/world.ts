@@ -69,10 +69,15 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
     return done
   }
 
-  /** The try is killed when it has decided. */
+  /** The apps of the batch in hand. */
+  let of_batch: ReadonlySet<string> = new Set()
+
+  /** The try is killed when it has decided an app. With the decisions of others still to be made it finishes nothing. */
   function fallAsleep(left: readonly Decision[]) {
     asleep.push(...left)
-    if (taken !== null) unfinished.push(taken)
+    if (taken === null) return
+    const of_try = new Set([...of_batch, ...taken[1].map((entry) => entry.app_id)])
+    if (left.length === 0 || of_try.size === 1) unfinished.push(taken)
   }
 
   /** One after the other: a killed try leaves its wait behind, and with it a writer at work. */
@@ -160,6 +165,7 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
       // What the job does about re-decisions of an idle partition.
       if (found.length === next) found.push({ kind: 'tick', v: 1 })
       const batch = found.slice(next, next + records)
+      of_batch = new Set(batch.flatMap((one) => (one.kind === 'tick' ? [] : one.app_id)))
       for (let begun = 1; ; begun += 1) {
         effects_left = kills[begun - 1] ?? Number.POSITIVE_INFINITY
         taken = null
