@@ -22,8 +22,10 @@ export default defineConfig({
         ],
         // chdb allows one engine a process.
         pool: 'forks' as const,
-        // Pure functions: one process imports them once for all files.
-        isolate: ring !== 'domain',
+        // Files of these rings share processes, which import the code once. A test gives back what it changes outside of itself.
+        isolate: ring !== 'domain' && ring !== 'service',
+        restoreMocks: true,
+        unstubEnvs: true,
         testTimeout: ring === 'domain' ? 120_000 : hang_ms,
         hookTimeout: hang_ms,
         expect: { poll: { timeout: 180_000 } },

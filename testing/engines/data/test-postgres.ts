@@ -25,7 +25,7 @@ interface Server {
 const migrated_database = 'migrated'
 const logger = pino({ level: 'silent' })
 const timeouts = { statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 }
-/** The server of this test file, shared by those who have it open. Each test file is a process of its own. */
+/** The server of this test file, shared by those who have it open. A test file runs alone in its process. */
 let shared: { server: Promise<Server>; users: number } | undefined
 
 /**
@@ -41,12 +41,16 @@ export async function openTestPostgres({ migrated = true } = {}): Promise<TestPo
   await onServer(serverUrl, `CREATE DATABASE ${database}${copied ? ` TEMPLATE ${migrated_database}` : ''}`)
   const url = Object.assign(new URL(serverUrl), { pathname: `/${database}` }).href
   const pool = openPostgres({ url, pool_max: 5, ...timeouts })
+  const ended: Promise<void>[] = []
+  pool.on('connect', (client) => ended.push(new Promise((resolve) => void client.once('end', resolve))))
   if (migrated && !copied) await migratePostgres({ pool })
   return {
     pool,
     url,
     async close() {
       await pool.end()
+      // The pool does not wait until its connections are closed. One that the server closes fails whatever test runs then.
+      await Promise.all(ended)
       await onServer(serverUrl, `DROP DATABASE ${database} WITH (FORCE)`)
       await leaveServer()
     },
