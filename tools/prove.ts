@@ -9,7 +9,7 @@ with kill -9 of all services, the packed client, the compose file. Only --night 
 
   --saved    replays saved histories: every answer of the product must be the same (ten minutes)
   --mutants  breaks each rule once and looks whether a test of it fails (minutes)
-  --night    all of this in its full length, and 1000 random histories (hours)
+  --night    all of this in its full length, more rounds of properties, and 1000 random histories (hours)
 
 Exit code 1 when something was not proved.`
 
@@ -28,10 +28,14 @@ type Program = readonly [file: string, ...args: string[]]
 const ring: Program = ['tools/test.ts', '--project', 'prove', '--exclude', '**/schemathesis*', '--maxWorkers', '2']
 const schemathesis: Program = ['tools/test.ts', '--project', 'prove', 'schemathesis']
 const mutants: Program = ['testing/mutants/main.ts']
+/** With more rounds than in `npm test`. */
+const properties: Program = ['tools/test.ts', '--project', 'domain', '--project', 'clickhouse']
+const night_rounds = '4'
 const saved: Program = ['testing/saved/main.ts', 'replay']
 const night: readonly Program[] = [
   ring,
   schemathesis,
+  properties,
   saved,
   mutants,
   ['testing/attack/main.ts', '--seconds', '30'],
@@ -53,6 +57,7 @@ else {
 }
 
 function run([file, ...args]: Program): Promise<number> {
-  const program = spawn(process.execPath, [join(root, file), ...args], { cwd: root, stdio: 'inherit' })
+  const env = { ...process.env, ...(values.night && { TRIBUTARY_TEST_ROUNDS: night_rounds }) }
+  const program = spawn(process.execPath, [join(root, file), ...args], { cwd: root, stdio: 'inherit', env })
   return new Promise((resolve) => program.on('close', (code) => resolve(code ?? 1)))
 }

@@ -36,6 +36,8 @@ const folder = (name: string) => {
 const env = {
   ...process.env,
   TRIBUTARY_TEST_SEED: process.env.TRIBUTARY_TEST_SEED ?? '20261123',
+  // A fault of few cases needs more of them than a change does.
+  TRIBUTARY_TEST_ROUNDS: '2',
   TMPDIR: folder('tmp'),
   // What tests make once and copy.
   KEEP_TEMPLATES_IN: folder('templates'),

@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { hour_ms } from '@tributary/contracts/limits'
 
-/** Random histories with erasures, second lives and retention, one for so many without: each is written several times. */
-const without_erasures = 5
+/** Histories in one round: `report-oracle` takes so many, and `reports-after` a fifth, since it writes each several times. */
+const round_histories = 10
 
 /**
  * `npm run histories [-- N]`: holds all reports against the oracle on N random histories, which clocks that jump receive, and on a
@@ -22,8 +22,7 @@ if (!Number.isSafeInteger(histories) || histories < 1) {
       ...process.env,
       // Many histories take hours.
       FILE_MS_MAX: String(24 * hour_ms),
-      TRIBUTARY_TEST_HISTORIES: String(histories),
-      TRIBUTARY_TEST_ERASURES: String(Math.ceil(histories / without_erasures)),
+      TRIBUTARY_TEST_ROUNDS: String(histories / round_histories),
     },
   })
   run.on('close', (code) => {

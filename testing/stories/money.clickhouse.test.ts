@@ -12,6 +12,7 @@ import { loadFxRates, openFxRates } from '@tributary/tenancy/fx-rates'
 import { buildTenant, memoryCredentials } from '@tributary/testing/builders'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { roundsOf } from '@tributary/testing/rounds'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { noPostbacks } from '@tributary/testing/twins/postback-apps'
@@ -126,6 +127,6 @@ test('whatever is sent, again and by whom, however batches are cut and broken of
       await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
     // A failure is told while there is time for it: shrinking would go on for long.
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20), interruptAfterTimeLimit: 60_000 },
+    { numRuns: roundsOf(10), interruptAfterTimeLimit: 60_000 },
   )
 })

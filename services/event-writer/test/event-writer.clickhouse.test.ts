@@ -8,6 +8,7 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { toEventRow } from '@tributary/domain/event-row'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { roundsOf } from '@tributary/testing/rounds'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
 import pino from 'pino'
@@ -180,7 +181,7 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
       // A sweep of later histories would look at these transactions too.
       await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 12) },
+    { numRuns: roundsOf(6) },
   )
 })
 

@@ -6,6 +6,7 @@ import { derivedFromEvents } from '@tributary/contracts/tables'
 import { type Topic, topics } from '@tributary/contracts/topics'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { roundsOf } from '@tributary/testing/rounds'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { Mutex } from 'async-mutex'
 import fc from 'fast-check'
@@ -19,7 +20,7 @@ import { countedEvents, modelTables, received, tableQueries } from './model.ts'
 /** Of each run its own, with older logs of its own. */
 let topic: Topic = topics.eventsAccepted
 const group = 'event-writer'
-const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 8)
+const histories = roundsOf(4)
 const partitions = 2
 const received_at_ms = Date.UTC(2026, 0, 4)
 const all = Array.from({ length: partitions }, (_, n) => n)

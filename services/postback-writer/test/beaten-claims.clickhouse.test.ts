@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { JudgedPostback } from '@tributary/contracts/postback/judged'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload } from '@tributary/testing/postback/apple-twin'
+import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { markAllBeaten, markBeaten, type StoredJudgement } from '../src/beaten-claims.ts'
@@ -84,7 +85,7 @@ test('batches mark exactly the beaten claims, however many are on a postback and
       const beaten = claims.flat().flatMap((one) => (winners.has(one.offset) ? [] : [one.offset]))
       expect((await markedOffsets()).filter((one) => one >= first_offset)).toEqual(beaten)
     }),
-    { numRuns: 20 },
+    { numRuns: roundsOf(10) },
   )
 })
 

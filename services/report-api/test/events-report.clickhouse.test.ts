@@ -4,6 +4,7 @@ import { markRawExpired } from '@tributary/tables/events/raw-expired'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { expectedReports } from '@tributary/testing/oracle/expected-reports'
 import { eurRates, type Rate, type SentEvent } from '@tributary/testing/oracle/history'
+import { roundsOf } from '@tributary/testing/rounds'
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { limitStatements } from '../src/turns/statement-limits.ts'
@@ -307,7 +308,7 @@ test('any window over any events equals the reference, page by page', async () =
         }
       },
     ),
-    { numRuns: 25 },
+    { numRuns: roundsOf(12) },
   )
 })
 

@@ -7,14 +7,15 @@ import type { History, SentEvent } from '@tributary/testing/oracle/history'
 import { midnight } from '@tributary/testing/oracle/history'
 import { first_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
 import { randomQuestion } from '@tributary/testing/oracle/random-question'
+import { roundsOf } from '@tributary/testing/rounds'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import fc from 'fast-check'
 import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage } from './stage.ts'
 
-const histories = Number(process.env.TRIBUTARY_TEST_ERASURES ?? 4)
-const written_together = 4
+const histories = roundsOf(2)
+const written_together = 2
 const run_ms_max = 150_000 + histories * 15_000
 
 let stage: ErasureStage

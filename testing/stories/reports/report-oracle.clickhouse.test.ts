@@ -6,11 +6,12 @@ import { expectedReports } from '@tributary/testing/oracle/expected-reports'
 import type { Question } from '@tributary/testing/oracle/question'
 import { first_ms, now_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
 import { randomQuestion } from '@tributary/testing/oracle/random-question'
+import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newAppId, openReportStage, type PlacedDecision, type ReportStage } from './stage.ts'
 
-const histories = Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20)
+const histories = roundsOf(10)
 /** Histories that are written together, each with an app of its own. Their installs, events and transactions have the same ids. */
 const written_together = 10
 /** Histories, failures and their shrinking share this time. */

@@ -8,6 +8,7 @@ import { expectedSkanReport } from '@tributary/testing/postback/expected-skan-re
 import { writeJson } from '@tributary/testing/postback/json'
 import { days, first_ms, randomPostbacks, storeApps as twoApps } from '@tributary/testing/postback/random-postbacks'
 import type { ReceivedPostback } from '@tributary/testing/postback/received'
+import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
@@ -48,7 +49,7 @@ test('over random histories the report equals loops over postbacks that another 
       const whole = await world.rows(app_id, all)
       expect(await world.rows(app_id, { ...all, limit, offset: 1 })).toEqual(whole.slice(1, 1 + limit))
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 10) },
+    { numRuns: roundsOf(10) },
   )
   expect(rows).toBeGreaterThan(20)
 })

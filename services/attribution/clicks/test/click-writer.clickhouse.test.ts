@@ -9,6 +9,7 @@ import type { LateDays } from '@tributary/erasure/late-days'
 import { readClickArchives } from '@tributary/tables/attribution/click-archive'
 import { findClicks } from '@tributary/tables/attribution/clicks'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { roundsOf } from '@tributary/testing/rounds'
 import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
@@ -140,7 +141,7 @@ test('crashes after any step, failures and other cuts leave each click once in e
       const expected = ips.includes('203.0.113.7') ? [`${app_id}/${waiting.install_uuid}`] : []
       expect(stage.redecisions.names()).toEqual(expected)
     }),
-    { numRuns: 30 },
+    { numRuns: roundsOf(15) },
   )
 })
 

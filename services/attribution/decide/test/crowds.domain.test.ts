@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { fewMakeACrowd, type Story, story, tell } from './model/arrivals.ts'
@@ -17,7 +18,7 @@ test('whatever comes first, crowded keys match no click and clicks are seen by t
       const flags = Object.values(expected).flatMap(({ verdict }) => verdict?.fraud_flags ?? [])
       crowded += flags.filter((flag) => flag === 'crowded_device').length
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 300) },
+    { numRuns: roundsOf(150) },
   )
   expect(crowded).toBeGreaterThan(10)
 })

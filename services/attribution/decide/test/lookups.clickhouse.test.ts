@@ -9,6 +9,7 @@ import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { factColumns, factLine } from '@tributary/tables/attribution/facts'
 import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
@@ -58,7 +59,7 @@ test('the tables give every install the verdict and the reasons of the whole, wi
       const { verdicts, expected } = await tell({ clicks: clicks.map(own), facts: facts.map(own), picks }, mirror())
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: 12 },
+    { numRuns: roundsOf(6) },
   )
 })
 

@@ -1,4 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
+import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterEach, expect, test } from 'vitest'
 import { aliasStory, story, storyOfTwo, tell } from './model/arrivals.ts'
@@ -12,7 +13,7 @@ test('whatever comes first, twice, cut anyhow, killed or late, every install get
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 600) },
+    { numRuns: roundsOf(300) },
   )
 })
 
@@ -33,6 +34,6 @@ test('the same holds where aliases of an install tell of more users than count',
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: 2000 },
+    { numRuns: roundsOf(1000) },
   )
 })

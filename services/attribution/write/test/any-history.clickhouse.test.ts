@@ -3,6 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { isBehind } from '@tributary/domain/attribute/decisions'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { roundsOf } from '@tributary/testing/rounds'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -172,7 +173,7 @@ test('any history of tries, sleepers, kills, cuts and logs ends at the newest de
       const { held, recounted } = await derivedTables(clickhouse, app_id)
       expect(held).toEqual(recounted)
     }),
-    { numRuns: Number(process.env.TRIBUTARY_TEST_HISTORIES ?? 20) },
+    { numRuns: roundsOf(10) },
   )
 })
 
