@@ -47,7 +47,7 @@ export async function openErasureStage() {
     noteLog: async () => async () => [],
     findOlderWork: async () => [],
     audit: {
-      findNewest: async () => new Map(),
+      findAudited: async () => new Map(),
       rewriteApp: async () => new Map(),
       rewriteArchives: async () => new Map(),
       rewriteNoted: async () => {},

@@ -38,17 +38,18 @@ export async function openEraserStage() {
       ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => midnight), now: () => midnight, logger },
       clickhouse: { isInserting: async () => false, query: async () => [] },
       audit: {
-        findNewest: async () => new Map(),
+        findAudited: async () => new Map(),
         rewriteApp: async () => new Map(),
         rewriteArchives: async () => new Map(),
         rewriteNoted: async () => {},
       },
       findAudited: async () => new Map(),
+      whileRawEventsStay: (step: () => Promise<unknown>) => step(),
       noteLog: async () => async () => [],
       findOlderWork: async () => [],
       pause: async () => {},
       ...more,
-    }) as unknown as EraserDeps & Pick<RequestStore, 'findAudited'>
+    }) as unknown as EraserDeps & RequestStore
 
   async function runOnce(deps: EraserDeps, signal = new AbortController().signal) {
     await runErasures(deps, await requestRun(db.pool, midnight), signal)

@@ -94,8 +94,16 @@ test('an erasure that waits lets retention delete raw events, which no step of a
   const tryRetention = async () => (await unlessRunning(db.pool, raw_events_lock, async () => 'deleted'))?.result
   const tried = { in_steps: new Set<unknown>(), between: new Set<unknown>() }
   let pauses = 0
+  const { audit } = emptyDeps()
   await runOnce(
     emptyDeps({
+      audit: {
+        ...audit,
+        async findAudited() {
+          tried.between.add(await tryRetention())
+          return new Map()
+        },
+      },
       async findOlderWork() {
         tried.in_steps.add(await tryRetention())
         return pauses < 3 ? [{ consumer: 'event-writer', partition: 1 }] : []
@@ -156,6 +164,25 @@ test('an app whose requests cannot be taken keeps no other app from being comple
   await runOnce(emptyDeps())
   expect(await stateOf(failing)).toBe('completed')
   await db.pool.query('DELETE FROM erasure_requests')
+})
+
+test('while the audit store is away no erasure begins, and those that have begun go on', async () => {
+  const [begun, queued] = [await makeApp(), await makeApp()]
+  await ask(begun)
+  await expect(runOnce(emptyDeps({ findOlderWork: () => Promise.reject(new Error('killed')) }))).rejects.toThrow(
+    'killed',
+  )
+  await ask(queued)
+  const { audit } = emptyDeps()
+  let asked = 0
+  async function findAudited(): Promise<never> {
+    asked += 1
+    throw new Error('no answer of S3')
+  }
+  await expect(runOnce(emptyDeps({ audit: { ...audit, findAudited } }))).rejects.toThrow('The audit store is away')
+  expect([await stateOf(begun), await stateOf(queued), asked]).toEqual(['completed', 'queued', 1])
+  await runOnce(emptyDeps())
+  expect(await stateOf(queued)).toBe('completed')
 })
 
 test('a run that has lost its lease begins no other app', async () => {

@@ -8,26 +8,29 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
-import type { Logger } from 'pino'
 import type { ErasedClick, ErasedInstall } from '../batch/batch.ts'
 import type { FailedApps } from './failures.ts'
-import { findNewestReceived, type ReceivedIn } from './newest-received.ts'
+import { findNewestReceived } from './newest-received.ts'
 
 export interface RequestStore {
   pool: Pool
   masterKeys: MasterKeys
   clickhouse: Pick<Clickhouse, 'query'>
-  findAudited: ReceivedIn['findAudited']
+  /**
+   * The newest receipt, Unix epoch ms, that the audit store has of installs of an app and a mark at `after_ms` does not cover:
+   * what no table shows, a duplicate that was dropped, say.
+   */
+  findAudited(app_id: string, install_uuids: readonly string[], after_ms: number): Promise<Map<string, number>>
+  /** Does a step while retention deletes no raw events. */
+  whileRawEventsStay<T>(step: () => Promise<T>): Promise<T>
   /** The marks of queued erasures that gateways keep. */
   keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
   now(): number
-  logger: Pick<Logger, 'warn'>
 }
 
 type Salts = Pick<RequestStore, 'pool' | 'masterKeys'>
 
 interface QueuedRow {
-  app_id: string
   install_hash: Buffer
   install_uuid: string
   requested_at_ms: string
@@ -42,75 +45,71 @@ const begun_kept_ms = 100 * 366 * day_ms
 const taken_at_once = 10_000
 
 /**
- * Takes every queued request: their tombstones are written before anything is erased. Returns how many. The marks of gateways
- * end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197). Requests of an app that
- * cannot be taken wait for the next run.
+ * Takes every queued request, app by app: their tombstones are written before anything is erased. Returns how many. What fails for
+ * one app leaves its requests to the next run, and ends no other's. Rejects when an engine is away.
  */
 export async function takeRequests(store: RequestStore, failed: FailedApps): Promise<number> {
   let taken = 0
-  let after: Pick<QueuedRow, 'app_id' | 'install_hash'> = { app_id: '', install_hash: Buffer.alloc(0) }
-  for (;;) {
-    const rows = await findQueued(store.pool, after)
-    const last = rows.at(-1)
-    if (last === undefined) return taken
-    const open = rows.filter(({ app_id }) => !failed.has(app_id))
+  for (const app_id of await findQueuedApps(store)) {
+    if (failed.has(app_id)) continue
     try {
-      taken += await takeQueued(store, open)
+      taken += await takeApp(store, app_id)
     } catch (err) {
-      taken += await takeByApp(store, { open, after, err }, failed)
+      if (err instanceof CodedError && err.code === 'unavailable') throw err
+      await failed.add(app_id, err)
     }
-    after = last
-  }
-}
-
-/** One of several apps may be the reason of a failure: the others are taken without it. */
-async function takeByApp(
-  store: RequestStore,
-  { open, after, err }: { open: readonly QueuedRow[]; after: Pick<QueuedRow, 'app_id' | 'install_hash'>; err: unknown },
-  failed: FailedApps,
-): Promise<number> {
-  const apps = new Set(open.map(appOf))
-  const fail = async (app_id: string, reason: unknown) => {
-    if (reason instanceof CodedError && reason.code === 'unavailable') throw reason
-    await failed.add(app_id, reason)
-    return 0
-  }
-  if (apps.size === 1) return fail(open[0]!.app_id, err)
-  store.logger.warn({ err }, 'erasures of several apps could not be taken at once: they are taken app by app')
-  let taken = 0
-  for (const app_id of apps) {
-    // Read anew: those that were taken before it failed keep the marks of their tombstones.
-    const own = await findQueued(store.pool, after, app_id)
-    taken += await takeQueued(store, own).catch((reason) => fail(app_id, reason))
   }
   return taken
 }
 
-async function findQueued(
-  pool: Pool,
-  after: Pick<QueuedRow, 'app_id' | 'install_hash'>,
-  app_id: string | null = null,
-): Promise<QueuedRow[]> {
+async function findQueuedApps(salts: Salts): Promise<string[]> {
+  const { rows } = await salts.pool.query<{ app_id: string }>(
+    `SELECT DISTINCT app_id FROM erasure_requests
+     WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms ORDER BY app_id`,
+  )
+  return withReadableSalt(salts, rows.map(appOf))
+}
+
+/**
+ * The audit store first, which takes longest and needs no lock; then, in one step with the tombstones, what the tables show
+ * (docs/adr/0506). A request that comes meanwhile waits for the next look.
+ */
+async function takeApp(store: RequestStore, app_id: string): Promise<number> {
+  const queued = await findQueued(store.pool, app_id)
+  const uuids = queued.map(({ install_uuid }) => install_uuid)
+  const audited = await store.findAudited(app_id, uuids, store.now())
+  for (let at = 0; at < queued.length; at += taken_at_once) {
+    const some = queued.slice(at, at + taken_at_once)
+    await store.whileRawEventsStay(() => takeQueued(store, app_id, some, audited))
+  }
+  return queued.length
+}
+
+async function findQueued(pool: Pool, app_id: string): Promise<QueuedRow[]> {
   const { rows } = await pool.query<QueuedRow>(
-    `SELECT app_id, install_hash, install_uuid, requested_at_ms FROM erasure_requests
-     WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
-       AND (app_id, install_hash) > ($1, $2) AND app_id = coalesce($4, app_id)
-     ORDER BY app_id, install_hash LIMIT $3`,
-    [after.app_id, after.install_hash, taken_at_once, app_id],
+    `SELECT install_hash, install_uuid, requested_at_ms FROM erasure_requests
+     WHERE app_id = $1 AND install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms
+     ORDER BY install_hash`,
+    [app_id],
   )
   return rows
 }
 
+/**
+ * The marks of gateways end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197). A mark
+ * covers all that is there: a clock that was set back since may have received some of it later than now.
+ */
 async function takeQueued(
-  { pool, masterKeys, clickhouse, findAudited, keyValue, now }: RequestStore,
-  queued: readonly QueuedRow[],
-): Promise<number> {
-  const readable = new Set(await withReadableSalt({ pool, masterKeys }, [...new Set(queued.map(appOf))]))
-  const rows = queued.filter(({ app_id }) => readable.has(app_id))
-  if (rows.length === 0) return 0
-  // A mark covers all that is there: a clock that was set back since may have received some of it later than now.
-  const received = await findNewestReceived({ clickhouse, findAudited }, rows, now())
-  const least_ms = rows.map((row, n) => Math.max(Number(row.requested_at_ms), received[n]!))
+  { pool, masterKeys, clickhouse, keyValue, now }: RequestStore,
+  app_id: string,
+  rows: readonly QueuedRow[],
+  audited: ReadonlyMap<string, number>,
+): Promise<void> {
+  const uuids = rows.map(({ install_uuid }) => install_uuid)
+  const received = await findNewestReceived(clickhouse, app_id, uuids, now())
+  const least_ms = rows.map(({ install_uuid, requested_at_ms }) =>
+    Math.max(Number(requested_at_ms), received.get(install_uuid) ?? 0, audited.get(install_uuid) ?? 0),
+  )
   const begun_ms = latest([now(), ...least_ms]) + limits.erasure_begin_ms
   const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0
   await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
@@ -118,20 +117,19 @@ async function takeQueued(
   if (now_ms > begun_ms)
     throw new CodedError('unavailable', { message: 'marks of queued erasures took too long to end' })
   const marks = least_ms.map((at_ms) => Math.max(now_ms, at_ms))
-  const tombstones = rows.map(
-    ({ app_id, install_uuid }, n): NewTombstone => ({ app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]! }),
+  const tombstones = uuids.map(
+    (install_uuid, n): NewTombstone => ({ app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]! }),
   )
   await writeTombstones({ pool, masterKeys }, tombstones, async (client, newest) => {
     await client.query(
       `UPDATE erasure_requests AS e SET mark_ms = t.mark_ms, tombstones = $4, emptied_at_ms = NULL
-       FROM unnest($1::text[], $2::bytea[], $3::bigint[]) AS t (app_id, install_hash, mark_ms)
-       WHERE e.app_id = t.app_id AND e.install_hash = t.install_hash AND e.mark_ms IS NULL AND e.install_uuid IS NOT NULL
+       FROM unnest($2::bytea[], $3::bigint[]) AS t (install_hash, mark_ms)
+       WHERE e.app_id = $1 AND e.install_hash = t.install_hash AND e.mark_ms IS NULL AND e.install_uuid IS NOT NULL
          AND e.requested_at_ms > e.erased_up_to_ms AND e.requested_at_ms <= t.mark_ms`,
-      [rows.map(({ app_id }) => app_id), rows.map(({ install_hash }) => install_hash), marks, newest],
+      [app_id, rows.map(({ install_hash }) => install_hash), marks, newest],
     )
   })
   await lowerBegun(keyValue, latest([before_ms, now_ms, ...marks]))
-  return rows.length
 }
 
 /** A spread of as many arguments may be too much for a call. */
@@ -154,6 +152,9 @@ export async function removeMarks(
     await Promise.all(some.map(({ app_id, install_uuid }) => keyValue.remove(queuedErasureKey(app_id, install_uuid))))
   }
 }
+
+/** The audit store cannot be read: nothing is taken, and what was taken before goes on. */
+export class AuditAwayError extends CodedError {}
 
 const appOf = ({ app_id }: { app_id: string }): string => app_id
 

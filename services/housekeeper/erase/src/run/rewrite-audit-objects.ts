@@ -39,7 +39,7 @@ export function auditRewriting({ pool, masterKeys, audit, now, logger }: AuditDe
   }
 
   return {
-    async findNewest(app_id, install_uuids, after_ms, signal) {
+    async findAudited(app_id, install_uuids, after_ms, signal) {
       const company_id = await companyOf(app_id)
       return findNewestAudited({ audit, company_id, app_id, install_uuids, after_ms, signal })
     },

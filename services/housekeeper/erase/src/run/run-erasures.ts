@@ -15,6 +15,7 @@ import { planBatch } from '../batch/plan-batch.ts'
 import type { EraserMetrics } from '../metrics.ts'
 import { type Failures, openFailures } from './failures.ts'
 import {
+  AuditAwayError,
   completeRequests,
   type ErasedClickOfApp,
   findEmptied,
@@ -31,20 +32,14 @@ import { type TakeDeps, type Taking, takeInTurn } from './take-in-turn.ts'
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
-  /** The newest receipt of installs that a mark at `after_ms` does not cover, Unix epoch ms; absent without one. */
-  findNewest(
-    app_id: string,
-    install_uuids: readonly string[],
-    after_ms: number,
-    signal: AbortSignal,
-  ): Promise<Map<string, number>>
+  findAudited(...asked: [...Parameters<TakeDeps['findAudited']>, AbortSignal]): ReturnType<TakeDeps['findAudited']>
   rewriteApp(app_id: string, installs: readonly ErasedInstall[], signal: AbortSignal): Promise<Map<string, number>>
   rewriteArchives(clicks: readonly ErasedClickOfApp[], signal: AbortSignal): Promise<Map<string, number>>
   /** The objects of what came after an erasure. */
   rewriteNoted(signal: AbortSignal): Promise<void>
 }
 
-export interface EraserDeps extends Omit<TakeDeps, 'findAudited'> {
+export interface EraserDeps extends Omit<TakeDeps, 'findAudited' | 'whileRawEventsStay'> {
   clickhouse: Clickhouse
   redecisions: Pick<RedecisionList, 'add'>
   /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */
@@ -61,6 +56,8 @@ export interface EraserDeps extends Omit<TakeDeps, 'findAudited'> {
 
 /** Between two looks whether consumers have ended the batches that hold everything up. */
 const wait_pause_ms = 250
+/** Between two looks for new requests while consumers hold others up. */
+const look_again_ms = 60_000
 
 /**
  * One run: takes what is queued, empties the tables of each app in turn, a batch at a time, rewrites parts and audit objects,
@@ -75,49 +72,76 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   const failures = openFailures(deps, signal)
-  const findAudited: TakeDeps['findAudited'] = (...asked) => deps.audit.findNewest(...asked, signal)
-  const taking = await takeInTurn({ ...deps, findAudited }, failures)
-  const take = () => whileRawEventsStay(deps, signal, () => taking.take())
-  let waiting = await take()
+  const taking = await takeInTurn(
+    {
+      ...deps,
+      findAudited: (...asked) =>
+        deps.audit.findAudited(...asked, signal).catch((cause: unknown) => {
+          signal.throwIfAborted()
+          throw new AuditAwayError('unavailable', { message: 'The audit store is away: no erasure begins.', cause })
+        }),
+      whileRawEventsStay: (step) => whileRawEventsStay(deps, signal, step),
+    },
+    failures,
+  )
+  let audit_away = false
+  let looked_ms = Number.NEGATIVE_INFINITY
+  const take = async () => {
+    if (audit_away) return []
+    looked_ms = deps.now()
+    return taking.take().catch(async (err: unknown) => {
+      if (!(err instanceof AuditAwayError)) throw err
+      audit_away = true
+      await failures.add(null, err)
+      return []
+    })
+  }
   const waits = new Map<string, number>()
   let completed_ms = deps.now()
   let noted_ms = Number.NEGATIVE_INFINITY
   const rewriteNoted = () => deps.audit.rewriteNoted(signal).catch((err: unknown) => failures.add(null, err))
   const findApps = async () => (await findOpenApps(deps)).filter((app_id) => !failures.has(app_id))
-  for (let apps = await findApps(); apps.length > 0 || waiting.length > 0; apps = await findApps()) {
-    let moved = false
-    for (const app_id of apps) {
-      signal.throwIfAborted()
-      const older = await whileRawEventsStay(deps, signal, (held) =>
-        eraseSome({ ...deps, ...held, taking }, run, app_id, held.signal),
-      ).catch((err: unknown) => ({ err }))
-      if ('err' in older) await failures.add(app_id, older.err)
-      else if (older.length === 0) {
-        moved = true
-        waits.delete(app_id)
-      } else logWait(deps, waits, app_id, older)
+  async function carryOutAll(waiting: OpenWork[]) {
+    for (let apps = await findApps(); apps.length > 0 || waiting.length > 0; apps = await findApps()) {
+      let moved = false
+      for (const app_id of apps) {
+        signal.throwIfAborted()
+        const older = await whileRawEventsStay(deps, signal, (held) =>
+          eraseSome({ ...deps, ...held, taking }, run, app_id, held.signal),
+        ).catch((err: unknown) => ({ err }))
+        if ('err' in older) await failures.add(app_id, older.err)
+        else if (older.length === 0) {
+          moved = true
+          waits.delete(app_id)
+        } else logWait(deps, waits, app_id, older)
+      }
+      if (waiting.length > 0) {
+        waiting = await take()
+        if (waiting.length > 0) logWait(deps, waits, 'all', waiting)
+        else waits.delete('all')
+      }
+      if (moved && Math.abs(deps.now() - completed_ms) < limits.erasure_finish_pause_ms) continue
+      // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
+      await completeEmptied(deps, signal, failures)
+      completed_ms = deps.now()
+      if (moved) continue
+      if (Math.abs(deps.now() - noted_ms) >= day_ms) {
+        // Objects of events that came after earlier erasures wait for no consumer.
+        await rewriteNoted()
+        noted_ms = deps.now()
+      }
+      // Each look reads the audit objects of a day of the apps that have new requests.
+      if (waiting.length === 0 && Math.abs(deps.now() - looked_ms) >= look_again_ms) waiting = await take()
+      await deps.pause(wait_pause_ms, signal)
     }
-    if (waiting.length > 0) {
-      waiting = await take()
-      if (waiting.length > 0) logWait(deps, waits, 'all', waiting)
-      else waits.delete('all')
-    }
-    if (moved && Math.abs(deps.now() - completed_ms) < limits.erasure_finish_pause_ms) continue
-    // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
+    deps.atStep?.('rewrite noted objects')
+    await rewriteNoted()
     await completeEmptied(deps, signal, failures)
-    completed_ms = deps.now()
-    if (moved) continue
-    if (Math.abs(deps.now() - noted_ms) >= day_ms) {
-      // Objects of events that came after earlier erasures wait for no consumer.
-      await rewriteNoted()
-      noted_ms = deps.now()
-    }
-    if (waiting.length === 0) waiting = await take()
-    await deps.pause(wait_pause_ms, signal)
   }
-  deps.atStep?.('rewrite noted objects')
-  await rewriteNoted()
-  await completeEmptied(deps, signal, failures)
+  await carryOutAll(await take())
+  // A request that was read a moment after the mark it was made before does not wait for the next run (docs/adr/0511).
+  const left = await take()
+  if (left.length > 0 || (await findApps()).length > 0) await carryOutAll(left)
   failures.throwFirst()
 }
 
