@@ -58,14 +58,12 @@ COMMENT ON COLUMN attribution_settings.valid_from IS 'acts on installs that are 
 
 CREATE TABLE blanking (
   id smallint NOT NULL DEFAULT 1,
-  run bigint NOT NULL,
   before date NOT NULL,
   CONSTRAINT blanking_id_check CHECK ((id = 1)),
   CONSTRAINT blanking_pkey PRIMARY KEY (id)
 );
-COMMENT ON TABLE blanking IS 'one row: the newest run of retention that blanks audit objects, written before it reads any';
-COMMENT ON COLUMN blanking.run IS 'grows with each run';
-COMMENT ON COLUMN blanking.before IS 'the UTC day on which it began, or a later mark of a company: an object of an earlier day may come too late for it';
+COMMENT ON TABLE blanking IS 'one row, written by each run of retention before it reads an audit object';
+COMMENT ON COLUMN blanking.before IS 'the UTC day on which the newest run began, or a later mark of a company: an object of an earlier day may come too late for it';
 
 CREATE TABLE companies (
   company_id text NOT NULL,
@@ -241,12 +239,11 @@ COMMENT ON COLUMN jobs.outcome IS 'what the work came to, once it has ended';
 CREATE TABLE late_days (
   app_id text NOT NULL,
   day date NOT NULL,
-  run bigint NOT NULL,
-  CONSTRAINT late_days_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  noted_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT late_days_pkey PRIMARY KEY (app_id, day)
 );
-COMMENT ON TABLE late_days IS 'UTC days under which audit objects of an app came, or are about to come, after retention may have blanked the day: it does so once more';
-COMMENT ON COLUMN late_days.run IS 'newest run of retention that the writer of an object knew; a row goes when no such object can come any more';
+COMMENT ON TABLE late_days IS 'UTC days under which audit objects of an app came, or are about to come, after retention may have blanked the day: it does so once more; names apps that may be gone';
+COMMENT ON COLUMN late_days.noted_at IS 'when it was last noted, by the clock of PostgreSQL: a row goes when no such object can come any more';
 
 CREATE TABLE link_secrets (
   app_id text NOT NULL,

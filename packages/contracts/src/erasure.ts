@@ -6,8 +6,7 @@ const id = z.string().regex(idShape)
 
 /**
  * One record of `erasures.requested.v1`: a request to erase all data of an install that was received up to
- * `requested_at_ms`. The latest time of an install counts, so a record that comes twice, or is read again, changes nothing
- * (docs/adr/0040).
+ * `requested_at_ms`. A record that comes twice, or is read again, is known by that time and changes nothing (docs/adr/0511).
  */
 export const ErasureRequest = z.object({
   v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),

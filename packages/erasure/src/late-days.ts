@@ -1,8 +1,14 @@
 import { type ObjectPlace, placeOf } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import { cachedLookup } from '@tributary/tenancy/credentials/cached-lookup'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+
+/** How long a writer goes by a note before it notes the day again. */
+const noted_ms_max = hour_ms
+/** Longest time between the answer of `note` and the end of the put: far above each limit of a request. */
+const object_ms_max = hour_ms
 
 export interface LateDaysOptions {
   pool: Pool
@@ -18,7 +24,6 @@ export interface LateDays {
 }
 
 interface Blanking {
-  run: number
   before: string
   company_id: string
 }
@@ -32,19 +37,18 @@ export function openLateDays({ pool, elapsed, logger }: LateDaysOptions): LateDa
     onFailure: (err) => logger.error({ err }, 'PostgreSQL did not say which days are blanked'),
     onStaleAnswer() {},
   })
-  /** The days of apps that were noted under a run. */
-  let known = { run: -1, notes: new Map<string, Promise<void>>() }
+  /** The days of apps that were noted, since a time. */
+  let noted = { since_ms: elapsed(), days: new Map<string, Promise<void>>() }
 
-  function noteOnce(app_id: string, day: string, run: number): Promise<void> {
-    if (known.run !== run) {
-      known = { run, notes: new Map() }
+  function noteOnce(app_id: string, day: string): Promise<void> {
+    if (elapsed() - noted.since_ms >= noted_ms_max) noted = { since_ms: elapsed(), days: new Map() }
+    const { days } = noted
+    if (days.size === 0)
       logger.warn({ app_id, day }, 'audit objects come under days that retention has passed: is a clock behind?')
-    }
-    const { notes } = known
     const name = `${app_id}/${day}`
-    const noting = notes.get(name) ?? noteLateDay(pool, { app_id, day, run })
-    notes.set(name, noting)
-    noting.catch(() => notes.delete(name))
+    const noting = days.get(name) ?? noteLateDay(pool, { app_id, day })
+    days.set(name, noting)
+    noting.catch(() => days.delete(name))
     return noting
   }
 
@@ -52,7 +56,7 @@ export function openLateDays({ pool, elapsed, logger }: LateDaysOptions): LateDa
     async note(app_ids, day) {
       const blanking = await newest.find('')
       if (blanking === null || day >= blanking.before) return
-      await Promise.all([...app_ids].map((app_id) => noteOnce(app_id, day, blanking.run)))
+      await Promise.all([...app_ids].map((app_id) => noteOnce(app_id, day)))
     },
   }
 }
@@ -67,53 +71,43 @@ export const notingLateDays = <Store extends Pick<AuditStore, 'putOnce'>>(audit:
   },
 })
 
-/** An app's UTC day, and the newest run of retention that the writer of its object knew. */
-export interface LateDay extends ObjectPlace {
-  run: number
-}
-
 async function findBlanking(pool: Pool): Promise<Blanking | null> {
-  const { rows } = await pool.query<{ run: string; before: string }>('SELECT run, before::text AS before FROM blanking')
-  return rows.length === 0 ? null : { run: Number(rows[0]!.run), before: rows[0]!.before, company_id: '' }
+  const { rows } = await pool.query<{ before: string }>('SELECT before::text AS before FROM blanking')
+  return rows[0] === undefined ? null : { before: rows[0].before, company_id: '' }
 }
 
-async function noteLateDay(pool: Pool, { app_id, day, run }: LateDay): Promise<void> {
+async function noteLateDay(pool: Pool, { app_id, day }: ObjectPlace): Promise<void> {
   await pool.query(
-    `INSERT INTO late_days (app_id, day, run) VALUES ($1, $2, $3)
-     ON CONFLICT (app_id, day) DO UPDATE SET run = greatest(late_days.run, excluded.run)`,
-    [app_id, day, run],
+    `INSERT INTO late_days (app_id, day) VALUES ($1, $2)
+     ON CONFLICT (app_id, day) DO UPDATE SET noted_at = greatest(late_days.noted_at, now())`,
+    [app_id, day],
   )
 }
 
 /**
- * Begins a run of retention on a UTC day, and returns its number. Writers learn of it within 10 s (`credentials_fresh_ms`). No mark lies
- * behind what they know, whatever clock set it.
+ * Begins a run of retention on a UTC day. Writers learn of it within 10 s (`credentials_fresh_ms`). No mark lies behind what they know,
+ * whatever clock set it. Gives back a time by PostgreSQL's clock: whoever noted a day before it has put its object.
  */
-export async function beginBlanking(pool: Pool, today: string): Promise<number> {
-  const { rows } = await pool.query<{ run: string }>(
-    `UPDATE blanking SET run = run + 1,
-       before = greatest($1::date, (SELECT max(addresses_blanked_before) FROM companies)) RETURNING run`,
-    [today],
+export async function beginBlanking(pool: Pool, today: string): Promise<string> {
+  const { rows } = await pool.query<{ noted_before: string }>(
+    `UPDATE blanking SET before = greatest($1::date, (SELECT max(addresses_blanked_before) FROM companies))
+     RETURNING (now() - make_interval(secs => $2))::text AS noted_before`,
+    [today, (noted_ms_max + limits.credentials_stale_ms_max + object_ms_max) / 1000],
   )
-  return Number(rows[0]!.run)
+  return rows[0]!.noted_before
 }
 
 /** All late days. */
-export async function findLateDays(pool: Pool): Promise<LateDay[]> {
-  const { rows } = await pool.query<{ app_id: string; day: string; run: string }>(
-    'SELECT app_id, day::text AS day, run FROM late_days ORDER BY app_id, day',
-  )
-  return rows.map(({ run, ...at }) => ({ ...at, run: Number(run) }))
+export async function findLateDays(pool: Pool): Promise<ObjectPlace[]> {
+  const { rows } = await pool.query<ObjectPlace>('SELECT app_id, day::text AS day FROM late_days ORDER BY app_id, day')
+  return rows
 }
 
-/**
- * Forgets late days that a run has dealt with. Those that a writer noted under it or under the run before stay: the object may be put
- * only now.
- */
-export async function removeLateDays(pool: Pool, days: readonly LateDay[], run: number): Promise<void> {
+/** Forgets late days that a run has dealt with, but those that were noted later: an object may be put only now. */
+export async function removeLateDays(pool: Pool, days: readonly ObjectPlace[], noted_before: string): Promise<void> {
   await pool.query(
     `DELETE FROM late_days USING unnest($1::text[], $2::date[]) AS done (app_id, day)
-     WHERE late_days.app_id = done.app_id AND late_days.day = done.day AND run < $3 - 1`,
-    [days.map(({ app_id }) => app_id), days.map(({ day }) => day), run],
+     WHERE late_days.app_id = done.app_id AND late_days.day = done.day AND noted_at < $3::timestamptz`,
+    [days.map(({ app_id }) => app_id), days.map(({ day }) => day), noted_before],
   )
 }

@@ -4,7 +4,7 @@ import * as counted from '@tributary/testing/oracle/counted'
 import { correctedTime, type SentEvent } from '@tributary/testing/oracle/history'
 import fc from 'fast-check'
 
-/** Two days before a new year, so that batches cross the table's partitions too. */
+/** Two days before a new year: counters count by year. */
 const first_ms = Date.UTC(2025, 11, 30)
 
 export type ReceivedEvent = Envelope['events'][number] & { event_name: string; event_id: string; event_ts_ms: number }

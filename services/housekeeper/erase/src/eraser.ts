@@ -14,8 +14,7 @@ const record_bytes = 300
 const linger_ms = 200
 
 /**
- * Queues the requests of the topic. The greatest time of an install counts, so a record that comes again changes nothing
- * (docs/adr/0040).
+ * Queues the requests of the topic. A record that comes again is known by its time, and changes nothing (docs/adr/0511).
  */
 export const eraser = ({
   postgres: pool,

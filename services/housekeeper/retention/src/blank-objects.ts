@@ -1,11 +1,10 @@
-import { dayFolders, objectsIn, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
+import { dayFolders, type ObjectPlace, objectsIn, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
 import type { RewritableAuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { day_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { blankObject, type ObjectToBlank } from '@tributary/erasure/audit/blank-object'
 import { UnreadableObjectError } from '@tributary/erasure/audit/rewrite-object'
-import type { LateDay } from '@tributary/erasure/late-days'
 import { archivesFrom } from '@tributary/tables/attribution/click-archive'
 import type { Logger } from 'pino'
 
@@ -31,18 +30,18 @@ const objects_ahead = 8
 export type DayToBlank = Pick<DaysToBlank, 'app_id' | 'company_id'> & { day: string }
 
 /**
- * The late days that are to be blanked once more, and those that are dealt with behind that. A day behind the mark of its company waits
- * until it is due; the runs that move the mark come to any other.
+ * The late days that are to be blanked once more, and all that this run completes. A day behind the mark of its company waits until it
+ * is due; the runs that move the mark come to any other. An app that is gone has no rule any more.
  */
-export function splitLate(noted: readonly LateDay[], apps: readonly DaysToBlank[]) {
+export function splitLate(noted: readonly ObjectPlace[], apps: readonly DaysToBlank[]) {
   const known = new Map(apps.map((app) => [app.app_id, app]))
   const late: DayToBlank[] = []
-  const done: LateDay[] = []
+  const done: ObjectPlace[] = []
   for (const one of noted) {
     const app = known.get(one.app_id)
-    if (app === undefined || (one.day < app.from && one.day >= app.to)) continue
+    if (app !== undefined && one.day < app.from && one.day >= app.to) continue
     done.push(one)
-    if (one.day < app.from) late.push({ ...one, company_id: app.company_id })
+    if (app !== undefined && one.day < app.from) late.push({ ...one, company_id: app.company_id })
   }
   return { late, done }
 }
@@ -60,10 +59,8 @@ export async function blankObjects(
   let done = 0
   for (const one of late) done += await blankDay(deps, one)
   for await (const one of daysToBlank(deps, open)) done += await blankDay(deps, one)
-  return (
-    done +
-    (await blankArchives(deps, [...open, ...late.map((one) => ({ ...one, from: one.day, to: dayAfter(one.day) }))]))
-  )
+  const late_spans = late.map((one) => ({ ...one, from: one.day, to: dayAfter(one.day) }))
+  return done + (await blankArchives(deps, [...open, ...late_spans]))
 }
 
 async function* daysToBlank({ audit }: BlankObjects, open: readonly DaysToBlank[]): AsyncGenerator<DayToBlank> {

@@ -76,7 +76,7 @@ export async function runRetention(
   // 1. Readers know from now on which days are going: reports take whole days, and candidates of these clicks stay.
   await markClicks(deps, apps, now_ms)
   //    And so do writers of audit objects, within the pause: one that comes later under such a day is noted before it is put.
-  const run = await beginBlanking(pool, utcDay(now_ms))
+  const noted_before = await beginBlanking(pool, utcDay(now_ms))
   // 2. Addresses, while reports that began before the marks come to their end.
   await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
   await pause(limits.report_run_ms_max, signal)
@@ -110,14 +110,14 @@ export async function runRetention(
   done.objects_deleted += await deleteRequests({ ...deps, signal }, objects)
   done.objects_deleted += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
   done.objects_deleted += await deletePostbacks({ ...deps, signal }, unproven_before)
-  done.objects_blanked = await blankObjectsOf(deps, apps, { now_ms, run }, signal)
+  done.objects_blanked = await blankObjectsOf(deps, apps, { now_ms, noted_before }, signal)
   return done
 }
 
 async function blankObjectsOf(
   deps: RetentionDeps,
   apps: readonly KeptApp[],
-  { now_ms, run }: { now_ms: number; run: number },
+  { now_ms, noted_before }: { now_ms: number; noted_before: string },
   signal: AbortSignal,
 ): Promise<number> {
   const days = apps.map(({ app_id, company_id, keep_ip_days, addresses_blanked_before: from }) => {
@@ -128,7 +128,7 @@ async function blankObjectsOf(
   const { late, done } = splitLate(await findLateDays(deps.pool), days)
   const blanked = await blankObjects({ ...deps, signal }, days, late)
   await markCompanies(deps.pool, 'addresses_blanked_before', days, now_ms)
-  await removeLateDays(deps.pool, done, run)
+  await removeLateDays(deps.pool, done, noted_before)
   return blanked
 }
 
@@ -185,7 +185,7 @@ const earliest = (a: string, b: string): string => (a < b ? a : b)
 /** The first mark that only a clock ahead can have put: what is kept for the shortest time is kept for a day. */
 const firstAhead = (now_ms: number): string => utcDay(now_ms)
 
-/** A mark goes back only from the future, where a clock that was ahead had put it. */
+/** A mark goes back only from today or later, where a clock that was ahead had put it. */
 async function markCompanies(
   pool: Pool,
   mark: 'clicks_deleted_before' | 'addresses_blanked_before',
@@ -241,7 +241,7 @@ async function untilOpenErasures(pool: Pool, all: ReadonlyMap<string, string>): 
 }
 
 /**
- * Sets marks in the future, of a run whose clock was ahead, back to the last day of which that run took events: the tables tell it,
+ * Sets marks from today on, of a run whose clock was ahead, back to the last day of which that run took events: the tables tell it,
  * whatever any clock says. One row takes back the mark of an app, so that a crash leaves the one or the other.
  */
 async function takeBackMarks(
