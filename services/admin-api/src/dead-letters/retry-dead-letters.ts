@@ -1,8 +1,8 @@
 import type { Broker } from '@tributary/broker/broker'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 import { recordOfLetter } from '@tributary/service-kit/consumer/dead-letter'
-import { findOpenLetters, retriedMark } from './dead-letters.ts'
-import { type ReadableLog, readToEnd } from './read-to-end.ts'
+import { findOpenLetters, retriedMark } from '@tributary/service-kit/dead-letters/dead-letters'
+import { type ReadableLog, readToEnd } from '@tributary/service-kit/dead-letters/read-to-end'
 
 /** How many records went back to their topic, and how many letters stay because they lack their record. */
 export interface Retried {
