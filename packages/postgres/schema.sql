@@ -229,12 +229,20 @@ CREATE TABLE jobs (
   begun_at_ms bigint,
   ended_at_ms bigint,
   outcome jsonb,
+  asked jsonb,
+  progress json,
+  awaited_until timestamp with time zone,
+  held_until timestamp with time zone,
   CONSTRAINT jobs_pkey PRIMARY KEY (number)
 );
 COMMENT ON TABLE jobs IS 'work that admin-api asks housekeeper for; rows that ended a day ago are removed';
-COMMENT ON COLUMN jobs.kind IS 'what is to be done: settle';
-COMMENT ON COLUMN jobs.begun_at_ms IS 'when it was last begun: after a crash it is begun once more';
+COMMENT ON COLUMN jobs.kind IS 'what is to be done: settle, replay, dead_retry';
+COMMENT ON COLUMN jobs.begun_at_ms IS 'when it was last begun: after a crash settle is begun once more, and others have broken off';
 COMMENT ON COLUMN jobs.outcome IS 'what the work came to, once it has ended';
+COMMENT ON COLUMN jobs.asked IS 'what exactly is to be done';
+COMMENT ON COLUMN jobs.progress IS 'how far it has come, as whoever waits is told; json keeps the order of its fields';
+COMMENT ON COLUMN jobs.awaited_until IS 'whoever asked counts as gone from then on, unless a later time is written';
+COMMENT ON COLUMN jobs.held_until IS 'whoever works on it counts as gone from then on, unless a later time is written';
 
 CREATE TABLE late_days (
   app_id text NOT NULL,
@@ -406,6 +414,7 @@ CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
 CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
+CREATE UNIQUE INDEX jobs_one_awaited ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = ANY (ARRAY['replay'::text, 'dead_retry'::text])));
 CREATE INDEX jobs_open ON public.jobs USING btree (kind, number) WHERE (ended_at_ms IS NULL);
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);

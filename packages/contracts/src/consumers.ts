@@ -30,3 +30,6 @@ export const consumers = {
   postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
   eraser: { name: 'eraser', topic: topics.erasuresRequested },
 } as const satisfies Record<string, ConsumerGroup>
+
+/** The topics that a consumer reads, each once: those that have dead letters. */
+export const consumedTopics: readonly Topic[] = [...new Set(Object.values(consumers).map(({ topic }) => topic))]

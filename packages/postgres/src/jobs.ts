@@ -11,7 +11,7 @@ export interface JobState {
 }
 
 /** Rows that ended before so long go when others are taken. */
-const kept_ms = 86_400_000
+export const kept_ms = 86_400_000
 
 /** Asks for work and gives back its number. Whoever asks before it is begun shares it. */
 export async function askJob(pool: Pool, kind: JobKind, now_ms: number): Promise<number> {

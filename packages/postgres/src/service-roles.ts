@@ -125,7 +125,7 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
-    jobs: { select: '*', also: ['INSERT'] },
+    jobs: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     tombstones: { select: '*' },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },

@@ -23,8 +23,6 @@ export interface AdminApiDeps {
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
   status: () => Promise<SystemStatus>
-  /** Called when a replay has filled all that the audit store holds. */
-  onFilled?: () => void
   now: () => number
   logger: Logger
   registry: Registry

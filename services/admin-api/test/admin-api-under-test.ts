@@ -6,13 +6,12 @@ import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tom
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
-import type { AdminApiDeps } from '../src/deps.ts'
 import { adminApp, authorization, masterKeys } from './admin-app.ts'
 
 const base = '/admin/api/v1'
 
 /** The admin API over a database of its own, from before the first test of the file until after the last. */
-export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
+export function adminApiUnderTest(given: Parameters<typeof adminApp>[1] = {}) {
   let postgres: TestPostgres
   let app: FastifyInstance
   beforeAll(async () => {

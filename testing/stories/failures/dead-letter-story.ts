@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { adminApi } from '@tributary/admin-api/app'
-import type { AdminApiDeps } from '@tributary/admin-api/deps'
+import { retryWhenAsked } from '@tributary/admin-api/retry-when-asked'
 import type { Broker } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -8,12 +8,13 @@ import { topics } from '@tributary/contracts/topics'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { every } from '@tributary/service-kit/service/every'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { expect, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 
 const topic = topics.eventsAccepted.name
 const app_id = `app_${randomBytes(10).toString('hex')}`
@@ -58,8 +59,8 @@ const requestOf = (install_uuid: string, partitions: number) => {
   }
 }
 
-/** The admin API over the log. */
-async function openAdmin(pool: Pool, broker: AdminApiDeps['broker']) {
+/** The admin API over the log, with the replayer. */
+async function openAdmin(pool: Pool, broker: Broker) {
   const admin_token = 'a-token-of-this-test-and-no-other'
   const app = createHttpApp({ logger })
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
@@ -72,6 +73,9 @@ async function openAdmin(pool: Pool, broker: AdminApiDeps['broker']) {
   await app.register(
     adminApi({ ...stores, pool, broker, admin_token, status, now: Date.now, logger, registry: new Registry() }),
   )
+  const work = retryWhenAsked({ pool, broker, now: Date.now, logger })
+  const retrying = every({ name: 'dead_retry', pause_ms: 50, logger, registry: new Registry(), work })
+  onTestFinished(() => retrying.close())
   const headers = { authorization: `Bearer ${admin_token}`, 'content-type': 'application/json' }
   return async (method: 'GET' | 'POST', path: string, payload?: object) => {
     const answer = await app.inject({

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { adminApi } from '@tributary/admin-api/app'
+import { replayWhenAsked } from '@tributary/admin-api/replay-when-asked'
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { openFolderAuditStore } from '@tributary/audit-store/folder'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
@@ -19,6 +20,7 @@ import { transactionSweep } from '@tributary/event-writer/money/sweep-transactio
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { every } from '@tributary/service-kit/service/every'
 import { createApp, createCompany, createServerKey } from '@tributary/tenancy/companies/tenants'
 import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
@@ -52,7 +54,7 @@ interface Given {
   audit?: RewritableAuditStore
 }
 
-/** Gateway, log, writer, audit store and admin API as one process has them, with a clock and a log that tests hold. */
+/** Gateway, log, writer, audit store, admin API and replayer as one process has them, with a clock and a log that tests hold. */
 export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: Given) {
   const dir = await mkdtemp(join(tmpdir(), 'tributary-replay-'))
   const clock = { now_ms: Date.now() }
@@ -91,6 +93,8 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
     }),
   )
   await app.register(adminApi({ ...shared, pool, masterKeys, admin_token, clickhouse, status }))
+  const work = replayWhenAsked({ ...shared, pool, masterKeys, clickhouse })
+  const replayer = every({ name: 'replay', pause_ms: 50, logger, registry, work })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
 
@@ -144,6 +148,7 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
     },
     async close() {
       await app.close()
+      await replayer.close()
       await groupCommit.close()
       await writer.close()
       await credentials.close()

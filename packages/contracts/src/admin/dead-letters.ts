@@ -21,7 +21,11 @@ const RetryDeadLetters = z.strictObject({
   reason: text(249).min(1).optional().describe('Only letters with this reason.'),
 })
 
-const DeadLettersRetried = z.object({
+/** A retry as admin-api asks the replayer for it. */
+export const AskedRetry = z.object({ topics: z.array(z.string()), reason: z.string().optional() })
+export type AskedRetry = z.infer<typeof AskedRetry>
+
+export const DeadLettersRetried = z.object({
   retried: z.number().int().describe('Records that were published to their topics again.'),
   too_large: z
     .number()
@@ -33,6 +37,8 @@ const DeadLettersRetried = z.object({
 const listQuery = z.object({
   topic: z.string().optional().meta({ description: 'Only records of this topic.', example: 'events.accepted.v1' }),
 })
+
+export type DeadLettersRetried = z.infer<typeof DeadLettersRetried>
 
 /** The routes of dead letters. */
 export const deadLetterRoutes = {

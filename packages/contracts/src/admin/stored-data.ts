@@ -28,6 +28,10 @@ const StartReplay = z.strictObject({
 })
 export type StartReplay = z.infer<typeof StartReplay>
 
+/** A replay as admin-api asks the replayer for it; the id of the request stands in the log of both. */
+export const AskedReplay = StartReplay.extend({ request_id: z.string() })
+export type AskedReplay = z.infer<typeof AskedReplay>
+
 /** One line of the answer to `POST /replays`. */
 export const ReplayProgress = z.object({
   state: z
@@ -55,6 +59,18 @@ export const ReplayProgress = z.object({
   error: z.string().optional().describe('Code of `failed`.'),
 })
 export type ReplayProgress = z.infer<typeof ReplayProgress>
+
+/** A replay that has read nothing yet. */
+export const noProgress: ReplayProgress = {
+  state: 'waiting',
+  replayed: 0,
+  filled: 0,
+  unknown: 0,
+  unknown_reasons: {},
+  at: '',
+  percent: 0,
+  seconds: 0,
+}
 
 export const Settled = z.object({
   settled: z.number().int().describe('Figures of a day that were settled.'),

@@ -48,3 +48,9 @@ export async function readToEnd(
     await consumption.close()
   }
 }
+
+/** The log did not do it; what it did stands, and the next call goes on behind it. */
+export function throwLogAway(cause: unknown): never {
+  if (cause instanceof CodedError) throw cause
+  throw new CodedError('unavailable', { message: 'The log is away.', cause })
+}

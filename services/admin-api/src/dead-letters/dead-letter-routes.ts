@@ -1,46 +1,66 @@
-import { type DeadLetters, deadLetterRoutes } from '@tributary/contracts/admin/dead-letters'
-import { consumers } from '@tributary/contracts/consumers'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  type AskedRetry,
+  type DeadLetters,
+  DeadLettersRetried,
+  deadLetterRoutes,
+} from '@tributary/contracts/admin/dead-letters'
+import { consumedTopics } from '@tributary/contracts/consumers'
 import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import type { Topic } from '@tributary/contracts/topics'
-import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import { askAwaited, awaitJob } from '@tributary/postgres/awaited-jobs'
+import { inTransaction } from '@tributary/postgres/transaction'
 import { countByReason, findOpenLetters, type OpenLetter } from '@tributary/service-kit/dead-letters/dead-letters'
-import type { ReadableLog } from '@tributary/service-kit/dead-letters/read-to-end'
+import { type ReadableLog, throwLogAway } from '@tributary/service-kit/dead-letters/read-to-end'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
+import { look_pause_ms, unavailable, untilBegun } from '../asked-work.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { retryDeadLetters } from './retry-dead-letters.ts'
 
 /** Dead letters: what waits, and the way back to their topics. */
-export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now, logger }: AdminApiDeps): void {
+export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now }: AdminApiDeps): void {
   addRoute(app, deadLetterRoutes.listDeadLetters, async ({ query }) => {
     const found = topicsOf(query.topic).map(async (topic) =>
-      byReason(topic, await findOpenLetters(broker, topic).catch(throwAway)),
+      byReason(topic, await findOpenLetters(broker, topic).catch(throwLogAway)),
     )
     return { dead: (await Promise.all(found)).flat() }
   })
 
+  const stop = new AbortController()
+  app.addHook('preClose', async () => stop.abort(unavailable('admin-api ends.')))
   addRoute(app, deadLetterRoutes.retryDeadLetters, async ({ body: { topic, reason } }, request) => {
     const chosen = topicsOf(topic)
-    const done = await unlessRunning(pool, 'retry of dead letters', async (lost) => {
-      if (reason !== undefined) await requireKnownReason(broker, chosen, reason)
-      const sum = { retried: 0, too_large: 0 }
-      for (const one of chosen) {
-        lost.throwIfAborted()
-        // Before anything is published: a change without its entry must not be.
-        const entry = { action: 'dead_letters.retry', subject: one.name, detail: { reason: reason ?? null } }
-        await recordAdminAction(pool, adminRequest(request, now), entry)
-        const { retried, too_large } = await retryDeadLetters(broker, one, reason, lost).catch(throwAway)
-        logger.info({ topic: one.name, reason, retried, too_large }, 'dead letters retried')
-        sum.retried += retried
-        sum.too_large += too_large
-      }
-      return sum.too_large === 0 ? { retried: sum.retried } : sum
-    })
-    if (done === null) throw anotherRuns
-    return done.result
+    if (reason !== undefined) await requireKnownReason(broker, chosen, reason)
+    const asked: AskedRetry = { topics: chosen.map(({ name }) => name), reason }
+    const number = await askForRetry({ pool, now }, asked, request)
+    await untilBegun({ pool, now }, number, stop.signal)
+    // It goes on when its caller has gone: what it has begun is worth its end.
+    for (;;) {
+      const { outcome } = await awaitJob(pool, number)
+      if (outcome !== null) return retriedOf(outcome)
+      stop.signal.throwIfAborted()
+      await pause(look_pause_ms, undefined, { signal: stop.signal }).catch(() => {})
+    }
   })
+}
+
+/** The number of the work. What it changes is in the audit log before it begins. */
+const askForRetry = ({ pool, now }: Pick<AdminApiDeps, 'pool' | 'now'>, asked: AskedRetry, request: FastifyRequest) =>
+  inTransaction(pool, async (client) => {
+    const number = await askAwaited(client, 'dead_retry', asked, now())
+    if (number === null) throw anotherRuns
+    for (const subject of asked.topics) {
+      const entry = { action: 'dead_letters.retry', subject, detail: { reason: asked.reason ?? null } }
+      await recordAdminAction(client, adminRequest(request, now), entry)
+    }
+    return number
+  })
+
+function retriedOf(outcome: object): DeadLettersRetried {
+  if ('error' in outcome) throw unavailable(String(outcome.error))
+  return DeadLettersRetried.parse(outcome)
 }
 
 const anotherRuns = new CodedError('unavailable', {
@@ -48,25 +68,17 @@ const anotherRuns = new CodedError('unavailable', {
   headers: retrySoon,
 })
 
-/** The log did not do it; what it did stands, and the next call goes on behind it. */
-function throwAway(cause: unknown): never {
-  if (cause instanceof CodedError) throw cause
-  throw new CodedError('unavailable', { message: 'The log is away.', cause })
-}
-
 /** The topics that have dead letters, or the one that is named. */
 function topicsOf(name: string | undefined): Topic[] {
-  const topics = new Map<string, Topic>(Object.values(consumers).map(({ topic }) => [topic.name, topic]))
-  if (name === undefined) return [...topics.values()]
-  const topic = topics.get(name)
-  if (topic !== undefined) return [topic]
-  const message = `must be a topic that a consumer reads: ${[...topics.keys()].join(', ')}`
+  const chosen = consumedTopics.filter((topic) => name === undefined || topic.name === name)
+  if (chosen.length > 0) return chosen
+  const message = `must be a topic that a consumer reads: ${consumedTopics.map((topic) => topic.name).join(', ')}`
   throw new CodedError('invalid_field', { field: 'topic', message })
 }
 
 /** A misspelt reason must not look like a retry that found nothing. */
 async function requireKnownReason(log: ReadableLog, topics: readonly Topic[], reason: string): Promise<void> {
-  const counts = await countByReason(log, topics).catch(throwAway)
+  const counts = await countByReason(log, topics).catch(throwLogAway)
   if (counts.has(reason)) return
   const known = [...counts].sort(([a], [b]) => (a < b ? -1 : 1)).map(([one, count]) => `${one} (${count} wait)`)
   throw new CodedError('invalid_field', { field: 'reason', message: `must be one of ${known.join(', ')}` })

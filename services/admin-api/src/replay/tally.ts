@@ -1,4 +1,4 @@
-import type { ReplayProgress } from '@tributary/contracts/admin/stored-data'
+import { noProgress, type ReplayProgress } from '@tributary/contracts/admin/stored-data'
 
 /** Why it is unknown whether an event is missing, or why it can't be replayed (docs/operations.md "Replay"). */
 type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_object' | 'unreadable_record' | 'without_id'
@@ -12,14 +12,8 @@ export interface Tally extends ReplayProgress {
 
 export function createTally(): Tally {
   const tally: Tally = {
-    state: 'waiting',
-    replayed: 0,
-    filled: 0,
-    unknown: 0,
+    ...noProgress,
     unknown_reasons: Object.create(null),
-    at: '',
-    percent: 0,
-    seconds: 0,
     doubt(reason, count = 1) {
       if (count === 0) return
       tally.unknown += count
@@ -32,3 +26,6 @@ export function createTally(): Tally {
   }
   return tally
 }
+
+/** What whoever waits is told. */
+export const progressOf = ({ doubt: _, reached: __, ...progress }: Tally): ReplayProgress => progress
