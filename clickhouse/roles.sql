@@ -129,35 +129,25 @@ GRANT
   SELECT ON tributary.erased_events_v1
 TO tributary_report_api WITH REPLACE OPTION;
 
--- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
+-- admin-api: rebuilds quota counters from what came in, and exports what is known of an install.
 CREATE USER IF NOT EXISTS tributary_admin_api IDENTIFIED WITH sha256_password BY {admin_api_password:String};
 GRANT
   SELECT ON tributary.schema_migrations_v1,
   SELECT ON tributary.events_raw_v1,
-  SELECT ON tributary.raw_expired_v1,
-  SELECT ON tributary.events_per_day_v1,
   SELECT ON tributary.events_received_per_day_v1,
-  SELECT ON tributary.event_installs_per_day_v1,
-  SELECT, INSERT ON tributary.activity_by_day_v1,
+  SELECT ON tributary.activity_by_day_v1,
   SELECT ON tributary.identities_v1,
   SELECT ON tributary.revenue_raw_v1,
   SELECT ON tributary.revenue_cancelled_v1,
   SELECT ON tributary.money_days_v1,
-  SELECT ON tributary.event_keys_v1,
   SELECT ON tributary.clicks_raw_v1,
-  SELECT ON tributary.click_keys_v1,
   SELECT ON tributary.install_facts_v1,
   SELECT ON tributary.install_fact_keys_v1,
   SELECT ON tributary.installs_v1,
   SELECT ON tributary.installs_by_day_v1,
-  SELECT, INSERT ON tributary.installs_by_key_v1,
+  SELECT ON tributary.installs_by_key_v1,
   SELECT ON tributary.install_claims_v1,
   SELECT ON tributary.installs_pending_v1,
-  SELECT ON tributary.postbacks_raw_v1,
-  SELECT ON tributary.postbacks_decoded_v1,
-  SELECT ON tributary.postback_publishers_v1,
-  SELECT, INSERT ON tributary.report_stamps_v1,
-  SELECT ON tributary.erased_events_v1,
   SYSTEM SYNC REPLICA ON tributary.*,
   SELECT ON system.replicas
 TO tributary_admin_api WITH REPLACE OPTION;
@@ -214,6 +204,17 @@ GRANT
   SELECT ON system.processes,
   CREATE TEMPORARY TABLE, REMOTE ON *.*
 TO tributary_eraser WITH REPLACE OPTION;
+
+-- replayer: looks up which events, clicks and postbacks a replay has to fill.
+CREATE USER IF NOT EXISTS tributary_replayer IDENTIFIED WITH sha256_password BY {replayer_password:String};
+GRANT
+  SELECT ON tributary.schema_migrations_v1,
+  SELECT ON tributary.event_keys_v1,
+  SELECT ON tributary.clicks_raw_v1,
+  SELECT ON tributary.postbacks_raw_v1,
+  SYSTEM SYNC REPLICA ON tributary.*,
+  SELECT ON system.replicas
+TO tributary_replayer WITH REPLACE OPTION;
 
 -- retention: rewrites the parts in which it blanks or deletes something.
 CREATE USER IF NOT EXISTS tributary_retention IDENTIFIED WITH sha256_password BY {retention_password:String};

@@ -205,6 +205,7 @@ describe('S3', () => {
     expect(puttingOf('admin-api.json').flatMap(({ Resource }) => Resource)).toEqual([
       'arn:aws:s3:::tributary/*/privacy/*',
     ])
+    expect(puttingOf('replayer.json')).toEqual([])
     for (const file of deleting) {
       const Statement = statementsOf(file)
       const changing = Statement.filter(({ Action }) => Action.some((one) => /Delete/.test(one)))

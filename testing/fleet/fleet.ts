@@ -72,7 +72,7 @@ const coordinated_ms_max = 180_000
 /** Processes of several services, each of which may run alone. */
 const processes: Record<string, readonly string[]> = {
   attribution: ['install-finder', 'click-writer', 'install-attributor', 'install-writer'],
-  housekeeper: ['eraser', 'retention', 'settler'],
+  housekeeper: ['eraser', 'replayer', 'retention', 'settler'],
 }
 const forWriters = ['kafka', 'clickhouse', 'postgres'] as const
 const forGateways = ['redis', 's3'] as const

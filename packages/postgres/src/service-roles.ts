@@ -88,6 +88,11 @@ export const serviceRoles = {
     unreadable_objects: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     redecisions: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
+  replayer: {
+    ...erasedRights,
+    companies: { select: ['company_id', 'clicks_deleted_before'] },
+    jobs: { select: '*', also: ['UPDATE', 'DELETE'] },
+  },
   retention: {
     schema_migrations: { select: '*' },
     companies: { select: '*', also: ['UPDATE'] },
@@ -125,8 +130,7 @@ export const serviceRoles = {
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
-    jobs: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
-    tombstones: { select: '*' },
+    jobs: { select: '*', also: ['INSERT', 'UPDATE'] },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT'] },

@@ -15,6 +15,7 @@ import {
   createApp,
   createCompany,
   createServerKey,
+  listAppFacts,
   revokeServerKey,
   setCompanyStatus,
 } from '@tributary/tenancy/companies/tenants'
@@ -31,6 +32,7 @@ import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { applyServiceRoles } from '../src/apply-service-roles.ts'
+import { askAwaited, awaitJob, doAwaited, type JobInHand, leaveJob } from '../src/awaited-jobs.ts'
 import { migratePostgres } from '../src/migrate.ts'
 import { type PostgresService, roleOf, serviceRoles } from '../src/service-roles.ts'
 
@@ -48,7 +50,7 @@ const withoutLinkSecrets = ['click-writer', 'install-attributor'] as const
 /** They drop what was erased. */
 const erasing = ['event-writer', 'install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
 /** And one that leaves it out of replays. */
-const readTombstones = [...erasing, 'admin-api'] as const
+const readTombstones = [...erasing, 'replayer'] as const
 const denied = { code: '42501' } // insufficient_privilege
 
 let db: TestPostgres
@@ -209,6 +211,19 @@ describe('what a service needs it may do', () => {
     await noteUnreadable(db.pool, app.app_id, new Map([['audit/', 1]]))
     expect(await findCertificate({ pool, masterKeys }, app.app_id, 'gone')).toMatchObject({ state: 'queued' })
     await refuses(pool, 'DELETE FROM unreadable_objects')
+  })
+
+  test('admin-api asks the replayer for work, who takes it and knows the apps, and no secret of one', async () => {
+    const { app } = await tenant(db.pool)
+    const [asking, working] = [poolOf('admin-api'), poolOf('replayer')]
+    const number = await askAwaited(asking, 'replay', { source: 'log' }, request.now_ms)
+    const work = async ({ asked }: JobInHand) => ({ asked, knows: (await listAppFacts(working)).has(app.app_id) })
+    await doAwaited(working, 'replay', { now: () => request.now_ms, stop: new AbortController().signal, work })
+    expect(await awaitJob(asking, number!)).toMatchObject({ outcome: { asked: { source: 'log' }, knows: true } })
+    await leaveJob(asking, number!, request.now_ms)
+    await refuses(asking, 'DELETE FROM jobs', 'SELECT * FROM tombstones')
+    await refuses(working, 'INSERT INTO jobs DEFAULT VALUES', 'SELECT signing_secret_ciphertext FROM apps')
+    await refuses(working, 'SELECT ciphertext FROM link_secrets', 'SELECT * FROM admin_audit_log')
   })
 
   const withoutSecrets: readonly PostgresService[] = ['report-api', 'retention', 'settler']

@@ -16,10 +16,10 @@ export interface AdminApiDeps {
   /** Base of tracking links; absent: the address at which a request came. */
   link_url?: string | undefined
   /** The audit objects of the gateways, and of requests for erasure. */
-  audit: Pick<AuditStore, 'get' | 'list' | 'putOnce'>
-  /** The log of accepted events, and the tables that the event-writer fills from it. */
-  broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
-  clickhouse: Clickhouse
+  audit: Pick<AuditStore, 'get' | 'putOnce'>
+  /** Dead letters, and how far consumers have read. */
+  broker: Pick<Broker, 'consume' | 'groupOffsets'>
+  clickhouse: Pick<Clickhouse, 'query'>
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get'>
   status: () => Promise<SystemStatus>

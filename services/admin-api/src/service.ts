@@ -12,17 +12,13 @@ import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { adminApi } from './app.ts'
-import { retryWhenAsked } from './dead-letters/retry-when-asked.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
-import { replayWhenAsked } from './replay/replay-when-asked.ts'
 import { watchErasures } from './watch-erasures.ts'
 
 /** Between two rounds, and between two looks whether another process still does them. */
 const reconciliation_pause_ms = 5000
 /** Pause between two looks for requests for erasure that are late. */
 const watch_pause_ms = 60_000
-/** Between two looks whether somebody asks for work. */
-const work_pause_ms = 500
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 
 /** Manages companies, apps and keys, and shows the state of the whole. */
@@ -49,16 +45,6 @@ export const service = defineService({
         return (signal) =>
           unlessRunning(pool, 'quota_reconciliation', (lost) => reconcileQuota(deps, AbortSignal.any([signal, lost])))
       },
-    },
-    {
-      name: 'replay',
-      pause_ms: work_pause_ms,
-      prepare: ({ postgres: pool, ...context }) => replayWhenAsked({ ...context, pool }),
-    },
-    {
-      name: 'dead_retry',
-      pause_ms: work_pause_ms,
-      prepare: ({ postgres: pool, ...context }) => retryWhenAsked({ ...context, pool }),
     },
     {
       name: 'erasures_watch',

@@ -6,12 +6,13 @@ import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tom
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
+import type { AdminApiDeps } from '../src/deps.ts'
 import { adminApp, authorization, masterKeys } from './admin-app.ts'
 
 const base = '/admin/api/v1'
 
 /** The admin API over a database of its own, from before the first test of the file until after the last. */
-export function adminApiUnderTest(given: Parameters<typeof adminApp>[1] = {}) {
+export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
   let postgres: TestPostgres
   let app: FastifyInstance
   beforeAll(async () => {
@@ -58,5 +59,5 @@ export function adminApiUnderTest(given: Parameters<typeof adminApp>[1] = {}) {
   /** Writes a tombstone, as a run of the eraser does first. */
   const erase = (tombstone: NewTombstone) => writeTombstones({ pool: postgres.pool, masterKeys }, [tombstone])
 
-  return { erase, inject, query, ask, newCompany, newApp, newKey, auditOf }
+  return { pool: () => postgres.pool, erase, inject, query, ask, newCompany, newApp, newKey, auditOf }
 }

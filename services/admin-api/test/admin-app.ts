@@ -1,5 +1,4 @@
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
-import { every } from '@tributary/service-kit/service/every'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
@@ -9,9 +8,7 @@ import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { adminApi } from '../src/app.ts'
-import { retryWhenAsked } from '../src/dead-letters/retry-when-asked.ts'
 import type { AdminApiDeps } from '../src/deps.ts'
-import { type ReplayJobDeps, replayWhenAsked } from '../src/replay/replay-when-asked.ts'
 
 export const admin_token = 'a-token-of-this-test-and-no-other'
 export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
@@ -30,10 +27,7 @@ const noClickhouse = {
 }
 
 /** The admin API over this database and, unless told otherwise, stores in memory. */
-export async function adminApp(
-  pool: Pool,
-  given: Partial<AdminApiDeps> & Pick<ReplayJobDeps, 'onFilled'> = {},
-): Promise<FastifyInstance> {
+export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
   const deps: AdminApiDeps = {
     pool,
     masterKeys,
@@ -49,13 +43,6 @@ export async function adminApp(
     ...given,
   }
   const app = createHttpApp({ logger: deps.logger })
-  for (const [name, work] of [
-    ['replay', replayWhenAsked({ ...deps, ...given })],
-    ['dead_retry', retryWhenAsked(deps)],
-  ] as const) {
-    const job = every({ name, pause_ms: 20, logger: deps.logger, registry: deps.registry, work })
-    app.addHook('onClose', () => job.close())
-  }
   await app.register(adminApi(deps))
   return app
 }

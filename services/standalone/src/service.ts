@@ -12,6 +12,7 @@ import { service as installWriter } from '@tributary/install-writer/service'
 import { service as linkGateway } from '@tributary/link-gateway/service'
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as postbackWriter } from '@tributary/postback-writer/service'
+import { service as replayer } from '@tributary/replayer/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { service as retention } from '@tributary/retention/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
@@ -46,6 +47,7 @@ export const services = [
   installWriter,
   postbackWriter,
   eraser,
+  replayer,
   retention,
   settler,
   ingestGateway,

@@ -71,10 +71,12 @@ ${serviceRoleSql('postback-writer', replicaRights)}
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 ${roleSql('report-api', declaredRights('report-api'), ' SETTINGS PROFILE tributary_report_limits')}
--- admin-api: rebuilds quota counters from what came in, and looks up which events a replay has to fill.
+-- admin-api: rebuilds quota counters from what came in, and exports what is known of an install.
 ${serviceRoleSql('admin-api', replicaRights)}
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 ${serviceRoleSql('eraser', erasureRights(), ['SHOW TABLES, SHOW COLUMNS ON tributary.*', 'SELECT ON system.parts'], replicaRights, processRights)}
+-- replayer: looks up which events, clicks and postbacks a replay has to fill.
+${serviceRoleSql('replayer', replicaRights)}
 -- retention: rewrites the parts in which it blanks or deletes something.
 ${serviceRoleSql('retention', retentionRights(), ['SELECT ON system.mutations'], replicaRights)}
 -- settler: works out figures of days: on replicas, once the data behind a stamp is there.

@@ -9,7 +9,7 @@ export const attributionTables = {
     row: 'a click on a tracking link, or a hit of a honeypot',
     reread: true,
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser', 'retention'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser', 'replayer', 'retention'],
     personal: ['click_id', 'clicked_at_ms', 'ip', 'user_agent', 'click', 'match_keys'],
     erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
     retention: {
@@ -24,7 +24,7 @@ export const attributionTables = {
   click_keys_v1: {
     row: 'something that an install may match a click by',
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'admin-api', 'eraser', 'retention'],
+    readers: ['click-writer', 'install-attributor', 'eraser', 'retention'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
     erased_by: { with: 'clicks_raw_v1', on: ['match_key', 'clicked_at_ms', 'click_id'] },
     retention: { deleted_after: 'keep_click_days' },
@@ -100,7 +100,7 @@ export const attributionTables = {
   },
   installs_by_key_v1: {
     row: 'the same by install, with what money needs of it',
-    writers: ['install-writer', 'admin-api'],
+    writers: ['install-writer'],
     readers: ['report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     erased_by: { with: 'installs_v1', on: ['install_key', 'row_key'] },

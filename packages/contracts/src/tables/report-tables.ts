@@ -14,7 +14,7 @@ export const eventDay = 'day + event_shift'
 /** The activity of each install. A cohort reads the days that its windows meet. */
 export const activityByDay = {
   row: 'first and last event of an install on a day of their corrected times, for each day of the events',
-  writers: ['event-writer', 'admin-api', 'eraser'],
+  writers: ['event-writer', 'eraser'],
   readers: ['report-api', 'admin-api', 'eraser', 'settler'],
   personal: ['install_key'],
   erased_by: { made_again: 'events_raw_v1', on: ['day', 'event_day', 'install_key'] },
@@ -54,8 +54,8 @@ export const moneyDays = {
 export const settlingTables = {
   report_stamps_v1: {
     row: 'a number of changes to the data of a day; views behind the data and install-writer add to it',
-    writers: ['install-writer', 'admin-api', 'eraser'],
-    readers: ['report-api', 'admin-api', 'settler'],
+    writers: ['install-writer', 'eraser'],
+    readers: ['report-api', 'settler'],
     personal: [],
     erased_by: { nothing: 'it counts changes of a day' },
     settling: 'stamps',

@@ -9,6 +9,7 @@ export type TableUser =
   | 'report-api'
   | 'admin-api'
   | 'eraser'
+  | 'replayer'
   | 'retention'
   | 'settler'
 

@@ -29,6 +29,7 @@ export const tables = {
       'report-api',
       'admin-api',
       'eraser',
+      'replayer',
       'retention',
       'settler',
     ],
@@ -57,14 +58,14 @@ export const tables = {
   raw_expired_v1: {
     row: 'the day up to which retention has deleted the raw events of an app',
     writers: ['retention'],
-    readers: ['admin-api', 'report-api', 'event-writer', 'eraser', 'retention', 'settler'],
+    readers: ['report-api', 'event-writer', 'eraser', 'retention', 'settler'],
     personal: [],
     erased_by: { nothing: 'it names days of an app' },
   },
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'retention'],
+    readers: ['event-writer', 'report-api', 'eraser', 'retention'],
     personal: [],
     erased_by: { subtracted: true },
     derived: {
@@ -94,7 +95,7 @@ export const tables = {
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
     writers: ['event-writer', 'retention', 'eraser'],
-    readers: ['report-api', 'admin-api', 'eraser', 'retention', 'settler'],
+    readers: ['report-api', 'eraser', 'retention', 'settler'],
     personal: ['installs'],
     erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },
     derived: {
@@ -164,7 +165,7 @@ export const tables = {
   event_keys_v1: {
     row: 'the idempotency key of an event',
     writers: ['event-writer'],
-    readers: ['event-writer', 'admin-api', 'eraser'],
+    readers: ['event-writer', 'eraser', 'replayer'],
     personal: ['event_key'],
     erased_by: { with: 'events_raw_v1', on: ['key_day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {

@@ -5,12 +5,13 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { utcDay } from '@tributary/domain/utc-day'
+import { replayWhenAsked } from '@tributary/replayer/replay-when-asked'
 import { archiveClicks } from '@tributary/tables/attribution/click-archive'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import pino from 'pino'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { adminApiUnderTest } from './admin-api-under-test.ts'
+import { adminAndReplayer } from '../admin-and-replayer.ts'
 
 const audit = memoryAuditStore()
 const log = { broker: memoryBroker(2, Date.now) }
@@ -36,13 +37,10 @@ let filled = 0
 const onFilled = () => {
   filled += 1
 }
-const { inject, ask, query, newApp, auditOf, erase } = adminApiUnderTest({
-  audit,
-  broker,
-  clickhouse,
-  logger,
-  onFilled,
-})
+const engines = { audit, broker, clickhouse, logger }
+const { inject, ask, query, newApp, auditOf, erase } = adminAndReplayer(engines, (deps) =>
+  replayWhenAsked({ ...deps, ...engines, now: Date.now, onFilled }),
+)
 beforeEach(() => {
   said.length = 0
   filled = 0

@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Broker } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { retryWhenAsked } from '@tributary/replayer/retry-when-asked'
 import { defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import type { AdminApiDeps } from '../src/deps.ts'
-import { adminApiUnderTest } from './admin-api-under-test.ts'
+import { adminAndReplayer } from '../admin-and-replayer.ts'
 
 const topic = topics.eventsAccepted
 const dead_topic = deadLetterTopic(topic).name
@@ -17,18 +18,19 @@ const partitions = 3
 let clock_ms = Date.UTC(2026, 0, 2)
 const now = () => clock_ms
 let log = memoryBroker(partitions, now)
-/** Called before each publish of the admin API; rejecting is its death. */
+/** Called before each publish of the replayer; rejecting is its death. */
 let beforePublish: (topic: string) => Promise<void> = async () => {}
-const broker: AdminApiDeps['broker'] = {
+const broker: Pick<Broker, 'consume' | 'groupOffsets' | 'publish'> = {
   consume: (options) => log.consume(options),
   groupOffsets: (group, name) => log.groupOffsets(group, name),
-  partitionCount: (name) => log.partitionCount(name),
   async publish(records) {
     await beforePublish(records[0]?.topic ?? '')
     await log.publish(records)
   },
 }
-const { ask, auditOf } = adminApiUnderTest({ broker, now })
+const { ask, auditOf } = adminAndReplayer({ broker, now }, ({ pool }) =>
+  retryWhenAsked({ pool, broker, now, logger: pino({ level: 'silent' }) }),
+)
 
 /** What the consumer refuses, by value; what it has handled, each value once. */
 let refused = new Map<string, string>()
