@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { Envelope } from '@tributary/contracts/envelope'
@@ -268,4 +269,47 @@ test('a click that retention deleted is neither counted nor put into the log aga
   const first_kept = new Date(first_kept_ms).toISOString().slice(0, 10)
   await query('UPDATE companies SET clicks_deleted_before = $2 WHERE company_id = $1', [company_id, first_kept])
   expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
+})
+
+/** The most that this thread worked between two turns of its event loop while `work` ran, ms of CPU. */
+async function longestTurn(work: Promise<unknown>): Promise<number> {
+  let over = false
+  const done = work.finally(() => {
+    over = true
+  })
+  let longest_us = 0
+  while (!over) {
+    const before = process.threadCpuUsage()
+    await nextTurn()
+    const { user, system } = process.threadCpuUsage(before)
+    longest_us = Math.max(longest_us, user + system)
+  }
+  await done
+  return longest_us / 1000
+}
+
+test.each(['log', 'audit'] as const)('a replay from the %s holds up nobody in its process', async (source) => {
+  const { app_id, company_id } = await newApp()
+  const events = Array.from({ length: 200 }, (_, n) => ({
+    ...event(`${n}`),
+    props: { level: n, name: 'x'.repeat(300) },
+  }))
+  if (source === 'log') {
+    const envelope = { ...envelopeOf(app_id, company_id), events }
+    await logged(
+      app_id,
+      Array.from({ length: 60 }, () => Buffer.from(JSON.stringify(envelope))),
+    )
+  } else {
+    const lines = Array.from({ length: 60 }, (_, n) => {
+      const own = events.map((one) => ({ ...one, event_id: `${n}-${one.event_id}` }))
+      return `${JSON.stringify({ ...head, body: { events: own } })}\n`
+    })
+    const key = `audit/2026/06/01/${company_id}/${app_id}/${received_at_ms}-c-1.jsonl.gz`
+    await audit.putOnce(key, gzipSync(lines.join('')))
+  }
+  const replaying = replay({ source, app_id, dry_run: true })
+  const longest_ms = await longestTurn(replaying)
+  expect(await replaying).toMatchObject({ state: 'done', replayed: 12_000 })
+  expect(longest_ms).toBeLessThan(60)
 })

@@ -4,6 +4,7 @@ import { daysBelow } from '@tributary/audit-store/audit-days'
 import type { AuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { KeptClick } from '@tributary/contracts/attribution/decision'
 import { limits } from '@tributary/contracts/limits'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 
 /** Folder of all archives in the audit store. */
 export const click_archive_folder = 'clicks/'
@@ -74,7 +75,13 @@ export async function* archivesFrom(
 async function clicksOf(content: Buffer): Promise<KeptClick[]> {
   const text = await promisify(gunzip)(content, { maxOutputLength: limits.click_archive_bytes_max })
   const lines = text.toString().split('\n').slice(0, -1)
-  return lines.map((line) => KeptClick.parse(JSON.parse(line)))
+  const clicks: KeptClick[] = []
+  const pause = createPauses()
+  for (const line of lines) {
+    await pause()
+    clicks.push(KeptClick.parse(JSON.parse(line)))
+  }
+  return clicks
 }
 
 async function* objectsBelow(audit: Pick<AuditStore, 'list'>, folder: string): AsyncGenerator<StoredObject> {

@@ -1,8 +1,9 @@
-import type { Broker } from '@tributary/broker/broker'
+import type { Broker, OutgoingRecord } from '@tributary/broker/broker'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { closeRecords, openRecords } from '@tributary/gateway/event-records'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { EventKey, Missing } from './missing-events.ts'
 import type { Tally } from './tally.ts'
 import { untilWritten } from './until-written.ts'
@@ -19,6 +20,7 @@ interface FillDeps {
   dry_run: boolean
   tally: Tally
   signal: AbortSignal
+  pause: Pause
 }
 
 /**
@@ -27,7 +29,7 @@ interface FillDeps {
  */
 const unwritten_events_max = 20_000
 
-export async function openFill({ broker, dry_run, tally, signal }: FillDeps): Promise<Fill> {
+export async function openFill({ broker, dry_run, tally, signal, pause }: FillDeps): Promise<Fill> {
   const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const counted = countKeys()
   let unwritten = 0
@@ -41,9 +43,14 @@ export async function openFill({ broker, dry_run, tally, signal }: FillDeps): Pr
   return {
     async add(missing) {
       signal.throwIfAborted()
-      const records = missing.flatMap(({ envelope }) => recordsOf(envelope, partitions))
+      const records: OutgoingRecord[] = []
+      for (const { envelope } of missing) {
+        await pause()
+        records.push(...recordsOf(envelope, partitions))
+      }
       if (!dry_run && records.length > 0) await broker.publish(records)
       for (const { keys } of missing) {
+        await pause()
         tally.filled += counted(keys)
         unwritten += keys.length
       }

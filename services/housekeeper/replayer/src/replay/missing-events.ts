@@ -4,7 +4,8 @@ import { isErased } from '@tributary/domain/erasure/is-erased'
 import type { Tombstones } from '@tributary/domain/erasure/tombstones'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { toEventRow } from '@tributary/domain/event-row'
-import { findEventKeys } from '@tributary/tables/events/event-keys'
+import type { Pause } from '@tributary/service-kit/service/pauses'
+import { type EventKeyLookup, findEventKeys } from '@tributary/tables/events/event-keys'
 import type { Tally } from './tally.ts'
 
 /** An envelope as the gateway made it. */
@@ -36,6 +37,7 @@ interface Known {
   /** Erased events are not missing: in the log they would stay for another retention. */
   erased: Tombstones
   tally: Tally
+  pause: Pause
 }
 
 /**
@@ -43,24 +45,31 @@ interface Known {
  * it: the rule by which the writer drops duplicates. The same key several times in `read` is left to the writer.
  */
 export async function findMissing(
-  { clickhouse, erased, tally }: Known,
+  { clickhouse, erased, tally, pause }: Known,
   read: readonly ReadEnvelope[],
 ): Promise<Missing[]> {
-  const keyed = read.map((one) => ({
-    ...one,
-    events: withoutErased(one.envelope, erased, tally).flatMap((event) => keyOf(one, event, tally)),
-  }))
+  const keyed: (ReadEnvelope & { events: KeyedEvent[] })[] = []
+  for (const one of read) {
+    const events: KeyedEvent[] = []
+    for (const event of withoutErased(one.envelope, erased, tally)) {
+      await pause()
+      events.push(...keyOf(one, event, tally))
+    }
+    keyed.push({ ...one, events })
+  }
   const asks = keyed.flatMap(({ events }) => events.map(({ ask }) => ask))
   if (asks.length === 0) return []
   const stored = new Set((await findEventKeys(clickhouse, asks)).map((key) => identity(key, key.key_day)))
-  return keyed.flatMap(({ envelope, minted, events }) => {
+  const lacking: Missing[] = []
+  for (const { envelope, minted, events } of keyed) {
+    await pause()
     const missing = events.filter(({ key, ask }) => !ask.key_days.some((day) => stored.has(identity(key, day))))
-    if (missing.length === 0) return []
+    if (missing.length === 0) continue
     tally.doubt('minted_id', missing.filter(({ event }) => minted?.has(event.event_id as string)).length)
-    return [
-      { envelope: { ...envelope, events: missing.map(({ event }) => event) }, keys: missing.map(({ key }) => key) },
-    ]
-  })
+    const lacked = { ...envelope, events: missing.map(({ event }) => event) }
+    lacking.push({ envelope: lacked, keys: missing.map(({ key }) => key) })
+  }
+  return lacking
 }
 
 /** The events of an envelope that no erasure covers. A locked app keeps all of them: the writer sets its records aside. */
@@ -71,7 +80,13 @@ function withoutErased(envelope: Envelope, erased: Tombstones, tally: Tally): Ev
   return events.filter(({ event_ts_ms }) => !isErased({ received_at_ms, sent_at_ms, event_ts_ms }, mark_ms))
 }
 
-function keyOf({ envelope }: ReadEnvelope, event: Event, tally: Tally) {
+interface KeyedEvent {
+  event: Event
+  key: EventKey
+  ask: EventKeyLookup
+}
+
+function keyOf({ envelope }: ReadEnvelope, event: Event, tally: Tally): KeyedEvent[] {
   try {
     const { app_id, event_key, key_day } = toEventRow(envelope, event, nowhere)
     const ask = { app_id, event_key, key_days: duplicateDays(key_day) }

@@ -5,6 +5,7 @@ import { readAhead } from '@tributary/audit-store/read-ahead'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { utcDay } from '@tributary/domain/utc-day'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { type AuditedRequest, readRequest, toEnvelopes } from './audited-request.ts'
 import type { ReadEnvelope } from './missing-events.ts'
@@ -17,6 +18,7 @@ interface ReadAuditDeps {
   app_id: string | undefined
   tally: Tally
   signal: AbortSignal
+  pause: Pause
 }
 
 /** Objects that are fetched at the same time; each is of a few MiB at most. */
@@ -86,6 +88,7 @@ async function* requestsOf(deps: ReadAuditDeps, app: AppFacts & { app_id: string
     }))
     for await (const { key, content } of objects) {
       for await (const { request, audit_key, size } of readObject(deps, { source, key, content, app_id: app.app_id })) {
+        await deps.pause()
         if (request.received_at_ms < deps.since_ms) continue
         try {
           yield { envelopes: toEnvelopes(request, { ...app, source, audit_key }, deps.tally), size }

@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { topics } from '@tributary/contracts/topics'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { ReadEnvelope } from './missing-events.ts'
 import type { Tally } from './tally.ts'
 
@@ -12,6 +13,7 @@ interface ReadLogDeps {
   app_id: string | undefined
   tally: Tally
   signal: AbortSignal
+  pause: Pause
 }
 
 /** Of each partition: the next offset to take and the offset to stop at. */
@@ -52,7 +54,12 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
     if (range === undefined || range.next >= range.end || signal.aborted) return
     // A reader that lost its place begins at the earliest record again.
     const fresh = records.filter(({ offset }) => offset >= range.next && offset < range.end)
-    await onRead(fresh.flatMap((record) => envelopeOf(record, deps)))
+    const read: ReadEnvelope[] = []
+    for (const record of fresh) {
+      await deps.pause()
+      read.push(...envelopeOf(record, deps))
+    }
+    await onRead(read)
     range.next = Math.max(range.next, (records.at(-1)?.offset ?? 0) + 1)
     tellProgress()
   }

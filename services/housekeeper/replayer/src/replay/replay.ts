@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StartReplay } from '@tributary/contracts/admin/stored-data'
 import { newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { fillClicks } from './fill-clicks.ts'
@@ -36,11 +37,13 @@ export async function replay(
   // Events that still wait for the writer are not missing.
   await untilWritten(broker, signal)
   tally.state = 'running'
-  const fill = await openFill({ broker, dry_run, tally, signal })
-  const chosen = { since_ms, app_id, tally, signal }
+  // It shares its process: no look-up, day or batch holds up the others.
+  const pause = createPauses()
+  const chosen = { since_ms, app_id, tally, signal, pause }
+  const fill = await openFill({ broker, dry_run, tally, signal, pause })
   // A replay of years takes hours: what is erased meanwhile is left out too.
   const missingOf = async (read: readonly ReadEnvelope[]) =>
-    findMissing({ clickhouse, erased: await newestTombstones(deps.tombstones), tally }, read)
+    findMissing({ clickhouse, erased: await newestTombstones(deps.tombstones), tally, pause }, read)
   if (source === 'log') {
     await readLog({ broker, ...chosen }, async (read) => fill.add(await missingOf(read)))
   } else {
@@ -48,13 +51,13 @@ export async function replay(
     await fillClicks(deps, { ...chosen, dry_run, apps })
     // They name no app.
     if (app_id === undefined) await fillPostbacks(deps, { ...chosen, dry_run })
-    const staged = openStaged()
+    const staged = openStaged(pause)
     try {
       await readAudit(
         { audit: deps.audit, apps, ...chosen },
         async (read) => staged.add(await missingOf(read)),
         async () => {
-          for (const missing of staged.take()) await fill.add(missing)
+          for await (const missing of staged.take()) await fill.add(missing)
         },
       )
     } finally {

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { OutgoingRecord } from '@tributary/broker/broker'
 import { postbackPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiterals } from '@tributary/clickhouse/literals'
@@ -7,6 +8,7 @@ import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { topics } from '@tributary/contracts/topics'
 import { readPostback } from '@tributary/domain/postback/read-postback'
 import { utcDay } from '@tributary/domain/utc-day'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { FillAuditedDeps } from '../fill-clicks.ts'
 import type { Tally } from '../tally.ts'
 import { untilWritten } from '../until-written.ts'
@@ -17,6 +19,7 @@ interface Chosen {
   dry_run: boolean
   tally: Tally
   signal: AbortSignal
+  pause: Pause
 }
 
 /** Bounds of one look-up: the names of so many objects fit into a statement, and their postbacks into memory. */
@@ -33,7 +36,7 @@ const bytes_together = 8 * 1024 * 1024
  */
 export async function fillPostbacks(deps: FillAuditedDeps, chosen: Chosen): Promise<void> {
   const { broker, clickhouse, audit, now } = deps
-  const { since_ms, dry_run, tally, signal } = chosen
+  const { since_ms, dry_run, tally, signal, pause } = chosen
   const until_ms = now()
   const partitions = await broker.partitionCount(topics.postbacksReceived.name)
   const written = () => untilWritten(broker, signal, consumers.postbackWriter)
@@ -43,21 +46,26 @@ export async function fillPostbacks(deps: FillAuditedDeps, chosen: Chosen): Prom
 
   async function fill() {
     signal.throwIfAborted()
-    const suspects = await findMissing(clickhouse, waiting) // 1.
+    const suspects = await findMissing(clickhouse, waiting, pause) // 1.
     waiting = []
     objects = 0
     bytes = 0
     if (suspects.length === 0) return
     await written()
-    const missing = await findMissing(clickhouse, suspects) // 2.
+    const missing = await findMissing(clickhouse, suspects, pause) // 2.
     if (missing.length === 0) return
     tally.postbacks_filled = (tally.postbacks_filled ?? 0) + missing.length
     if (dry_run) return
-    await broker.publish(missing.map((postback) => recordOf(postback, partitions)))
+    const records: OutgoingRecord[] = []
+    for (const postback of missing) {
+      await pause()
+      records.push(recordOf(postback, partitions))
+    }
+    await broker.publish(records)
     await written()
   }
 
-  for await (const postbacks of readPostbacks({ audit, first_day: utcDay(since_ms), tally })) {
+  for await (const postbacks of readPostbacks({ audit, first_day: utcDay(since_ms), tally, pause })) {
     const wanted = postbacks.filter(({ received_at_ms: at_ms }) => at_ms >= since_ms && at_ms < until_ms)
     waiting.push(...wanted)
     objects += 1
@@ -80,8 +88,13 @@ const identityOf = ({ audit_key, received_at_ms, body }: PostbackReceived): stri
 async function findMissing(
   clickhouse: Pick<Clickhouse, 'query'>,
   postbacks: readonly PostbackReceived[],
+  pause: Pause,
 ): Promise<PostbackReceived[]> {
-  const missing = new Map(postbacks.map((postback) => [identityOf(postback), postback]))
+  const missing = new Map<string, PostbackReceived>()
+  for (const postback of postbacks) {
+    await pause()
+    missing.set(identityOf(postback), postback)
+  }
   const days = [...new Set(postbacks.map(({ received_at_ms }) => utcDay(received_at_ms)))]
   const keys = [...new Set(postbacks.map(({ audit_key }) => audit_key))]
   if (keys.length === 0) return []

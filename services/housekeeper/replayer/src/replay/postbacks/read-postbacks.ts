@@ -3,6 +3,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { objectLines } from '@tributary/audit-store/object-lines'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { PostbackReceived, postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { Tally } from '../tally.ts'
 
 interface ReadPostbacksDeps {
@@ -10,6 +11,7 @@ interface ReadPostbacksDeps {
   /** First UTC date (`YYYY-MM-DD`). */
   first_day: string
   tally: Tally
+  pause: Pause
 }
 
 /** Objects that are fetched at the same time; each has 4 MiB at most (`audit_group_bytes_max`). */
@@ -23,6 +25,7 @@ export async function* readPostbacks({
   audit,
   first_day,
   tally,
+  pause,
 }: ReadPostbacksDeps): AsyncGenerator<PostbackReceived[]> {
   for (const protocol of postbackProtocols) {
     const root = `${postback_audit_folder}${protocol}/`
@@ -32,17 +35,22 @@ export async function* readPostbacks({
       const objects = readAhead(objectsIn(audit, folder), objects_ahead, async ({ key, read }) => ({
         ...{ audit_key: key, content: await read() },
       }))
-      for await (const { audit_key, content } of objects) yield await readObject(audit_key, content, tally)
+      for await (const { audit_key, content } of objects) yield await readObject(audit_key, content, { tally, pause })
     }
   }
 }
 
-async function readObject(audit_key: string | null, content: Buffer | null, tally: Tally): Promise<PostbackReceived[]> {
+async function readObject(
+  audit_key: string | null,
+  content: Buffer | null,
+  { tally, pause }: Pick<ReadPostbacksDeps, 'tally' | 'pause'>,
+): Promise<PostbackReceived[]> {
   const postbacks: PostbackReceived[] = []
   try {
     if (content === null || audit_key === null) throw new Error('the object is gone')
     const named = { v: 1, audit_key }
     for await (const line of objectLines(content)) {
+      await pause()
       postbacks.push(PostbackReceived.parse({ ...JSON.parse(line.toString()), ...named }))
     }
   } catch {
