@@ -59,5 +59,8 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
   /** Writes a tombstone, as a run of the eraser does first. */
   const erase = (tombstone: NewTombstone) => writeTombstones({ pool: postgres.pool, masterKeys }, [tombstone])
 
-  return { pool: () => postgres.pool, erase, inject, query, ask, newCompany, newApp, newKey, auditOf }
+  /** Resolves with an address for callers that may go away. */
+  const listen = () => app.listen({ port: 0, host: '127.0.0.1' })
+
+  return { pool: () => postgres.pool, listen, erase, inject, query, ask, newCompany, newApp, newKey, auditOf }
 }

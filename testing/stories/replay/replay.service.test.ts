@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { authorization } from '@tributary/admin-api/test/admin-app'
 import type { Click } from '@tributary/contracts/attribution/click'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { day_ms } from '@tributary/contracts/limits'
@@ -39,7 +40,7 @@ const onFilled = () => {
   filled += 1
 }
 const engines = { audit, broker, clickhouse, logger }
-const { inject, ask, query, newApp, auditOf, erase } = adminAndReplayer(engines, (deps) =>
+const { inject, listen, ask, query, newApp, auditOf, erase } = adminAndReplayer(engines, (deps) =>
   replayWhenAsked({ ...deps, ...engines, now: Date.now, onFilled }),
 )
 beforeEach(() => {
@@ -269,6 +270,21 @@ test('a click that retention deleted is neither counted nor put into the log aga
   const first_kept = new Date(first_kept_ms).toISOString().slice(0, 10)
   await query('UPDATE companies SET clicks_deleted_before = $2 WHERE company_id = $1', [company_id, first_kept])
   expect(await replay({ source: 'audit', app_id, dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 1 })
+})
+
+test('a replay that waits for the writer ends when its caller goes away, and lets the next one in', async () => {
+  await log.broker.publish([{ topic, partition: 0, key: 'k', value: Buffer.from('unwritten') }])
+  const caller = new AbortController()
+  const url = `${await listen()}/admin/api/v1/replays`
+  const body = JSON.stringify({ source: 'log' })
+  const answer = await fetch(url, { method: 'POST', headers: { authorization }, body, signal: caller.signal })
+  expect(await ask('POST', '/replays', { source: 'log' })).toMatchObject({ status: 409 })
+  caller.abort()
+  await expect(answer.text()).rejects.toThrow()
+  const states = () => query('SELECT progress FROM jobs WHERE outcome IS NOT NULL ORDER BY number DESC LIMIT 1')
+  await expect.poll(states, { timeout: 10_000 }).toMatchObject([{ progress: { state: 'stopped' } }])
+  log.broker = memoryBroker(2, Date.now)
+  expect(await replay({ source: 'log' })).toMatchObject({ state: 'done' })
 })
 
 /** The most that this thread worked between two turns of its event loop while `work` ran, ms of CPU. */
