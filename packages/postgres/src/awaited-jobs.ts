@@ -130,7 +130,6 @@ async function workOn(
     const current = progress()
     return current && JSON.stringify(current)
   }
-
   const show = (given: () => object) => {
     progress = given
   }
