@@ -52,10 +52,11 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     return path
   }
   return {
-    postgres: orEmbedded(postgresEngine, (config, service) => openDatabase(config, dir('postgres'), service)),
+    // Before PostgreSQL, whose migrations come more often: a folder that is refused here is still one for the version before.
     clickhouse: orEmbedded(clickhouseEngine({ complete_reads: true }), (_config, service) =>
       openAnalytics(dir('clickhouse'), disk, service),
     ),
+    postgres: orEmbedded(postgresEngine, (config, service) => openDatabase(config, dir('postgres'), service)),
     broker: orEmbedded(kafkaEngine({ topics: allTopics }), (_config, service) => openLog(dir('log'), disk, service)),
     keyValue: orEmbedded(redisEngine, (_config, service) => openCounters(dir('key-value'), service)),
     audit: orEmbedded(s3Engine, (_config, service) => openAudit(dir('audit'), service)),

@@ -18,10 +18,13 @@ export async function migrate(dryRun: boolean): Promise<Migrated> {
   const lock = servers.postgres && servers.clickhouse ? null : lockFolder(folder)
   try {
     const { migrateClickhouseServer, migratePostgresServer } = await import('./migrate-servers.ts')
-    return {
-      postgres: await (servers.postgres ? migratePostgresServer(dryRun) : migratePostgresIn(folder, dryRun)),
-      clickhouse: await (servers.clickhouse ? migrateClickhouseServer(dryRun) : migrateClickhouseIn(folder, dryRun)),
-    }
+    const both = async (dry: boolean): Promise<Migrated> => ({
+      postgres: await (servers.postgres ? migratePostgresServer(dry) : migratePostgresIn(folder, dry)),
+      clickhouse: await (servers.clickhouse ? migrateClickhouseServer(dry) : migrateClickhouseIn(folder, dry)),
+    })
+    // If one of them refuses this version, the other is not changed either: the version before must still start.
+    const planned = await both(true)
+    return dryRun ? planned : await both(false)
   } finally {
     lock?.release()
   }
