@@ -18,7 +18,7 @@ function filesOf(folder: string): string[] {
     .map((entry) => join(entry.parentPath, entry.name).slice(root.length + 1))
 }
 
-const adrs = readdirSync(join(root, 'docs', 'adr'))
+const decisions = join('docs', 'decisions')
 
 interface Citation {
   /** As it stands in the line. */
@@ -35,7 +35,18 @@ interface Citation {
 const value = /'[\w./-]+\.md'/g
 const document = /([\w./-]*\w\.md)(?!\w)(?:#([\w-]+)|\)? "([^"\n]+)")?/g
 const link = /\]\((?!https?:|mailto:)([^\s)#]*)(?:#([\w-]+))?\)/g
-const record = /\b(?:docs\/adr\/|ADR )(\d+)(?![\d-])/g
+/** A decision by the number that it had before the chapters. Migrations keep theirs, since they never change. */
+const numbered = /\b(?:docs\/adr\/|ADR )(\d+)(?![\d-])/g
+const migration = /^(?:clickhouse|packages\/postgres)\/migrations\//
+
+/** Link of the chapter and heading that a number stands for, as `docs/adr/README.md` says. */
+const numbers = new Map(
+  [
+    ...readFileSync(join(root, 'docs', 'adr', 'README.md'), 'utf8').matchAll(
+      /^\| (\d{4}) +\| .*\]\(([^)#]+)#([\w-]+)\)/gm,
+    ),
+  ].map(([, number, path, anchor]) => [Number(number), { path: join('docs', 'adr', path!), anchor }]),
+)
 
 function findCitations(file: string, line: string): Citation[] {
   const links = file.endsWith('.md') ? [...line.matchAll(link)] : []
@@ -43,12 +54,12 @@ function findCitations(file: string, line: string): Citation[] {
   return [
     ...links.map(([text, path = '', anchor]) => ({ text, path, anchor })),
     ...[...rest.matchAll(document)].map(([text, path = '', anchor, heading]) => ({ text, path, anchor, heading })),
-    ...[...rest.matchAll(record)].map(([text, number = '']) => ({ text, path: recordPath(number) })),
+    ...[...rest.matchAll(numbered)].map(([text, number]) => ({
+      text,
+      ...((migration.test(file) && numbers.get(Number(number))) || { path: `docs/adr/${number}` }),
+    })),
   ]
 }
-
-const recordPath = (number: string): string =>
-  `docs/adr/${adrs.find((name) => Number(name.slice(0, 4)) === Number(number)) ?? number}`
 
 /** The file that a citation leads to, from the folder that cites or from the root. */
 function findTarget(file: string, path: string): string | undefined {
@@ -113,11 +124,27 @@ describe('citations', () => {
     ['// see docs/missing.md', 'no such file'],
     ['// see rules.md', 'no such file'],
     ['// see docs/rules.md#no-such-rule', 'no such heading'],
-    ['// see docs/adr/9999', 'no such file'],
-    ['// see ADR 9999', 'no such file'],
+    ['// see docs/decisions/money.md#no-such-decision', 'no such heading'],
+    ['// see docs/adr/0101', 'no such file'],
+    ['// see ADR 101', 'no such file'],
     ['// see CONTRIBUTING.md "No such heading"', 'no such heading'],
   ])('are found: %s', (line, fault) => {
     const file = 'packages/contracts/src/limits.ts'
     expect(findCitations(file, line).map((citation) => findFault(file, citation))).toEqual([fault])
   })
+
+  it.each([
+    ['-- docs/adr/0101', null],
+    ['-- docs/adr/9999', 'no such file'],
+  ])('by number are left to migrations: %s', (line, fault) => {
+    const file = 'clickhouse/migrations/0001_events_raw.sql'
+    expect(findCitations(file, line).map((citation) => findFault(file, citation))).toEqual([fault])
+  })
+})
+
+it('decisions stay in chapters of 25,000 words in all', () => {
+  const chapters = readdirSync(join(root, decisions)).map((name) => readFileSync(join(root, decisions, name), 'utf8'))
+  const words = chapters.flatMap((text) => text.split(/\s+/).filter((word) => word !== ''))
+  expect(chapters).toHaveLength(10)
+  expect(words.length).toBeLessThanOrEqual(25_000)
 })

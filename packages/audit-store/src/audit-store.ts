@@ -36,8 +36,8 @@ export interface AuditStore {
 export type Rewritten = 'done' | 'changed'
 
 /**
- * Audit objects that erasures and retention may rewrite (docs/adr/0340). A crash at any point leaves the old object or the new one, whole;
- * the same call then completes it. `previous` is the object as the caller has read it.
+ * Audit objects that erasures and retention may rewrite (docs/decisions/erasure.md#the-eraser-replaces-objects). A crash at any point
+ * leaves the old object or the new one, whole; the same call then completes it. `previous` is the object as the caller has read it.
  */
 export interface RewritableAuditStore extends AuditStore {
   /**

@@ -25,6 +25,7 @@ export function memorySettings(memory_bytes_max: number) {
 
 /**
  * Settings of every query, on both engines. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. The engine uses
- * no statistics of columns, because they cost it memory for each key of a set (docs/adr/0413).
+ * no statistics of columns, because they cost it memory for each key of a set
+ * (docs/decisions/reports.md#statements-use-no-statistics-of-columns).
  */
 export const querySettings = { output_format_json_quote_64bit_integers: 0, use_statistics: 0 } as const

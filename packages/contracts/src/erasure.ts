@@ -6,7 +6,8 @@ const id = z.string().regex(idShape)
 
 /**
  * One record of `erasures.requested.v1`: a request to erase all data of an install that was received up to
- * `requested_at_ms`. A record that comes twice, or is read again, is known by that time and changes nothing (docs/adr/0511).
+ * `requested_at_ms`. A record that comes twice, or is read again, is known by that time and changes nothing
+ * (docs/decisions/erasure.md#a-request-is-known-by-its-time).
  */
 export const ErasureRequest = z.object({
   v: z.literal(1).describe('Version of this shape. Another one comes with another topic.'),
@@ -29,8 +30,9 @@ export const ErasureReply = z.object({ ok: z.literal(true), queued: z.literal(tr
 
 /**
  * Name of the counter with the time of a durable request, Unix epoch ms. While that time is later than the counter
- * `erasures_begun_key`, the install is queued for erasure (docs/adr/0197). An erasure removes the counter. Its name holds a hash
- * in place of the id, because the append-only file of Redis keeps names until Redis rewrites it (docs/adr/0370).
+ * `erasures_begun_key`, the install is queued for erasure (docs/decisions/erasure.md#a-flag-says-that-an-erasure-is-queued). An erasure
+ * removes the counter. Its name holds a hash in place of the id, because the append-only file of Redis keeps names until Redis rewrites it
+ * (docs/decisions/erasure.md#a-flag-says-that-an-erasure-is-queued).
  */
 export const queuedErasureKey = (app_id: string, install_uuid: string): string =>
   `erasure:${app_id}:${hash('sha256', `${app_id}/${install_uuid}`, 'base64url')}`

@@ -4,7 +4,7 @@ export const reportLimits = {
   report_limit_max: 1000,
   report_limit_default: 100,
   report_window_default_ms: 30 * 24 * 3600 * 1000,
-  /** Rows that one turn gives to a CSV answer of all rows (docs/adr/0282). */
+  /** Rows that one turn gives to a CSV answer of all rows (docs/decisions/reports.md#an-export-reads-its-rows-by-periods). */
   report_csv_page_rows: 5000,
   /** Currencies in the header `X-Missing-Rates`; clients take 16 KiB of headers. */
   report_missing_rates_max: 300,
@@ -21,7 +21,7 @@ export const reportLimits = {
   install_decisions_max: 1000,
   /** User ids of an install that its record tells of, from the first on. */
   install_identities_max: 1000,
-  /** Reports of one server key that one process runs at the same time (docs/adr/0160). */
+  /** Reports of one server key that one process runs at the same time (docs/decisions/reports.md#reports-take-fair-turns). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */
   key_reports_waiting_max: 32,
@@ -52,11 +52,17 @@ export const reportLimits = {
   settle_pause_ms: 20_000,
   /** The settler leaves a day alone that changed in this time: a busy day would be settled in vain. */
   settle_quiet_ms: 600_000,
-  /** It settles a day of money again after so many changes, quiet or not: a report looks each of them up (docs/adr/0390). */
+  /**
+   * It settles a day of money again after so many changes, quiet or not: a report looks each of them up
+   * (docs/decisions/money.md#late-money-is-added-to-a-settled-day).
+   */
   settle_changes_max: 8,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
-  /** Days of one statement of the settler (docs/adr/0272): bounds its time, and how long it holds a session. */
+  /**
+   * Days of one statement of the settler (docs/decisions/reports.md#the-settler-is-a-part-of-housekeeper): bounds its time, and how long it
+   * holds a session.
+   */
   settle_days_max: 8,
   settle_cohort_days_max: 32,
   /** After this time `POST /settle` begins no further statement, so that no proxy takes the connection for idle. */

@@ -17,7 +17,10 @@ export interface LateDaysOptions {
   logger: Pick<Logger, 'warn' | 'error'>
 }
 
-/** Tells retention of audit objects that come under days which it may have blanked (docs/adr/0507). */
+/**
+ * Tells retention of audit objects that come under days which it may have blanked
+ * (docs/decisions/erasure.md#objects-of-blanked-days-are-noted).
+ */
 export interface LateDays {
   /** To be awaited before an object of this UTC day (`YYYY-MM-DD`) is put. It costs a look into memory, but for a late day. */
   note(app_ids: Iterable<string>, day: string): Promise<void>

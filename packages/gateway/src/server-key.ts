@@ -29,7 +29,7 @@ export interface ServerKeyRule {
 
 /**
  * The server key of a request. Each check has its place, and the first that fails is answered: bearer token, key,
- * suspended company, scope, rate (docs/adr/0180-scope-before-rate.md).
+ * suspended company, scope, rate (docs/decisions/door.md#the-scope-is-checked-before-the-rate).
  */
 export async function authenticateServerKey(
   { credentials, keyRate }: ServerKeyDeps,

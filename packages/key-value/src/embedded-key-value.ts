@@ -26,7 +26,8 @@ const sweep_interval_ms = 60_000
 /**
  * Counters in a folder, for one process. Every step is done in memory, so it is atomic. `close` loses nothing. A kill loses:
  * - of counters the last second, as with Redis. Quotas are reconciled with ClickHouse (docs/rules.md#counters-that-are-away).
- * - the windows, which last a minute: a key or a network may then pass its rate once (docs/adr/0415).
+ * - the windows, which last a minute: a key or a network may then pass its rate once
+ *   (docs/decisions/door.md#windows-are-written-when-the-store-closes).
  */
 export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions): Promise<EmbeddedKeyValue> {
   // Event turn batching wraps each write in a batch of its own, whose failure nobody could catch.

@@ -28,7 +28,10 @@ import { refuseWhileInserting, stateOf, writeBatch } from './write/write-batch.t
  */
 const inserts_at_once = 2
 
-/** An insert costs 130 ms of CPU, whether it has one row or a thousand: fewer of them leave the engine to others (docs/adr/0414). */
+/**
+ * An insert costs 130 ms of CPU, whether it has one row or a thousand: fewer of them leave the engine to others
+ * (docs/decisions/writing.md#the-event-writer-waits-for-a-fuller-batch).
+ */
 const linger_ms = 1000
 
 export interface EventWriterDeps {

@@ -25,8 +25,9 @@ type Group = Map<Click, () => void>
 
 /**
  * Clicks on their way to `clicks.recorded.v1`. They wait for each other for `limits.click_gather_ms`: what is published
- * together shares a commit of the log, which costs more CPU than a redirect (docs/adr/0378), and a timer for late redirects.
- * A crash loses the clicks whose redirect was sent before they were on the log, and no others.
+ * together shares a commit of the log, which costs more CPU than a redirect
+ * (docs/decisions/log.md#a-redirect-waits-at-most-250-ms-for-the-log), and a timer for late redirects. A crash loses the clicks whose
+ * redirect was sent before they were on the log, and no others.
  */
 export function createClickLog({ broker, partitions, registry, logger }: LinkGatewayDeps): ClickLog {
   const metrics = clickMetrics(registry)

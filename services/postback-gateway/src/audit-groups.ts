@@ -6,7 +6,8 @@ import { postback_audit_folder } from '@tributary/contracts/postback/received'
 
 /**
  * How postbacks share audit objects (docs/rules.md#audit-objects). The members of a group are its lines, compressed together:
- * postbacks are alike, and a compressor for each costs more than to write them (docs/adr/0310).
+ * postbacks are alike, and a compressor for each costs more than to write them
+ * (docs/decisions/postbacks.md#postbacks-are-compressed-together).
  */
 export const auditGroups = {
   linger_ms: limits.audit_group_linger_ms,

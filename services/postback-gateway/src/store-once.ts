@@ -15,7 +15,8 @@ export type Stored = 'stored' | 'repeated'
  * 3. They are remembered.
  *
  * It stores without all this while the counters are away, and beyond `limits.postbacks_remembered_max`: what strangers send
- * must not fill the memory that quotas and rates stand in (docs/adr/0291). `pause` is for tests.
+ * must not fill the memory that quotas and rates stand in (docs/decisions/postbacks.md#the-same-bytes-are-stored-once). `pause` is for
+ * tests.
  */
 export function createStoreOnce(
   { keyValue, now }: Pick<PostbackGatewayDeps, 'keyValue' | 'now'>,

@@ -28,7 +28,10 @@ interface BeatenClaim {
  */
 const other_claims_max = 32
 
-/** A postback with at least so many claims is crowded: reading its first claims costs less than reading all (docs/adr/0394). */
+/**
+ * A postback with at least so many claims is crowded: reading its first claims costs less than reading all
+ * (docs/decisions/postbacks.md#beaten-claims-are-marked).
+ */
 const crowded_claims_min = 4096
 
 /** Maximum of rows of a claim that are read. Each repeated batch adds one until they are merged; a start looks at all claims anyway. */

@@ -47,8 +47,8 @@ export interface PostbackWriterDeps {
 
 /**
  * Judges received postbacks and writes them as they came and as they were decoded. Both tables are sets by log position: a
- * repeated batch is harmless (docs/adr/0298). Claims that an earlier one beats are marked afterwards, for reports
- * (docs/adr/0375).
+ * repeated batch is harmless (docs/decisions/postbacks.md#postbacks-are-sets-and-name-no-app). Claims that an earlier one beats are marked
+ * afterwards, for reports (docs/decisions/postbacks.md#beaten-claims-are-marked).
  */
 export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<ReceivedPostback> {
   const { clickhouse, postbackKeys, registry, logger, now = Date.now, crash = () => {} } = deps

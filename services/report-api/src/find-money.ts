@@ -33,7 +33,7 @@ export interface MoneyRange {
 
 /**
  * The days of a range with money, ascending; an open range also has its first and its last day with money. Call it before the
- * statement that reads them (docs/adr/0278). `install_days` are UTC days of installs.
+ * statement that reads them (docs/decisions/reports.md#reports-find-settled-days-first). `install_days` are UTC days of installs.
  */
 export function findMoneyDays(
   { clickhouse }: Statements,
@@ -85,9 +85,9 @@ export interface SpentRates {
 }
 
 /**
- * The rates of money. They are looked up by a list that may name more than was spent (docs/adr/0372): the currencies of settled
- * days, and of all money on the `live` ones. Only when one of them has no rate, `findSpent` names what was spent, ordered by
- * currency and day.
+ * The rates of money. They are looked up by a list that may name more than was spent
+ * (docs/decisions/money.md#rates-are-looked-up-by-a-longer-list): the currencies of settled days, and of all money on the `live` ones. Only
+ * when one of them has no rate, `findSpent` names what was spent, ordered by currency and day.
  */
 export async function findSpentRates(
   sources: Pick<ReportSources, 'clickhouse' | 'fxRates'>,

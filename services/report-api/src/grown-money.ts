@@ -23,9 +23,10 @@ export const grownDays: GrownDays = {
 }
 
 /**
- * Reads money of days, of which some have grown since they were settled (docs/adr/0390). `read` gets these as settled, and adds the
- * money events that came since. If one of them was settled again meanwhile, these events may have counted twice: then `read` works
- * all of them out live. `stored` are the days as `findMoneyDays` found them; only days that are read as a whole may grow.
+ * Reads money of days, of which some have grown since they were settled (docs/decisions/money.md#late-money-is-added-to-a-settled-day).
+ * `read` gets these as settled, and adds the money events that came since. If one of them was settled again meanwhile, these events may
+ * have counted twice: then `read` works all of them out live. `stored` are the days as `findMoneyDays` found them; only days that are read
+ * as a whole may grow.
  */
 export async function readGrown<Answer>(
   { sources, app_id, stored, isWhole = () => true }: GrownRequest,

@@ -17,7 +17,10 @@ export interface FoundDays<Name extends FigureName> {
 
 type Days = Pick<WindowDays, 'whole_from' | 'whole_to' | 'edge_days'>
 
-/** Finds how to read each day of a figure in a window. Call it before the statement that reads the figure (docs/adr/0278). */
+/**
+ * Finds how to read each day of a figure in a window. Call it before the statement that reads the figure
+ * (docs/decisions/reports.md#reports-find-settled-days-first).
+ */
 export async function findDays<Name extends FigureName>(
   { clickhouse }: Pick<ReportSources, 'clickhouse'>,
   name: Name,

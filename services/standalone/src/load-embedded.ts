@@ -2,7 +2,8 @@ import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
 
 /**
  * Loads the module of an embedded engine. npm installs its binaries as packages of their own, one a platform, and does not fail where one
- * cannot be had (docs/adr/0031): rejects with `EngineRefused`, which says what is missing and which setting names a server instead.
+ * cannot be had (docs/decisions/running.md#embedded-engines-are-optional-dependencies): rejects with `EngineRefused`, which says what is
+ * missing and which setting names a server instead.
  */
 export async function loadEmbedded<T>(
   engine: string,

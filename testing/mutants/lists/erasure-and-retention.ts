@@ -36,7 +36,7 @@ export const erasureMutants: readonly Mutant[] = [
     tests: ['packages/erasure/test/tombstone-table.domain.test.ts'],
   },
   {
-    rule: 'docs/adr/0320-batches-pin-what-was-erased.md',
+    rule: 'docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know',
     promise: 'a batch knows no tombstone after its number',
     file: 'packages/erasure/src/tombstones/tombstone-table.ts',
     from: 'slots.numbers[at]! > number',
@@ -44,7 +44,7 @@ export const erasureMutants: readonly Mutant[] = [
     tests: ['packages/erasure/test/tombstone-table.domain.test.ts'],
   },
   {
-    rule: 'docs/adr/0511-a-request-is-known-by-its-time.md',
+    rule: 'docs/decisions/erasure.md#a-request-is-known-by-its-time',
     promise: 'a request by a clock behind the mark is a new one',
     file: 'packages/erasure/src/requests/queue-erasures.ts',
     from: 'NOT excluded.asked_ms <@ e.asked_ms',

@@ -71,7 +71,7 @@ export const moneyMutants: readonly Mutant[] = [
     tests: count_money_tests,
   },
   {
-    rule: 'docs/adr/0195-claims-on-a-transaction-have-ranks.md',
+    rule: 'docs/decisions/money.md#claims-on-a-transaction-have-ranks',
     promise: 'a repeated batch makes the same rows: its own claims decide nothing',
     file: count_money,
     from: 'else if (claim.offset < range.from && beats(',

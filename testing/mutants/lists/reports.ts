@@ -187,7 +187,7 @@ export const reportMutants: readonly Mutant[] = [
     tests: ['services/report-api/test/turns/fair-pool.domain.test.ts'],
   },
   {
-    rule: 'docs/adr/0390-money-that-came-since-is-added.md',
+    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
     promise: 'a day with an event that came earlier and was written later is worked out live',
     file: 'services/report-api/src/grown-money.ts',
     from: 'now.get(one.day)?.events === one.events',
@@ -196,7 +196,7 @@ export const reportMutants: readonly Mutant[] = [
     only: 'a payment that was received',
   },
   {
-    rule: 'docs/adr/0270-figures-are-settled-with-stamps.md',
+    rule: 'docs/decisions/reports.md#settled-figures-carry-a-version',
     promise: 'a day that changed after it was settled is worked out live',
     file: 'packages/tables/src/settled/find-settled.ts',
     from: 'HAVING max(present) > 0 AND max(present) = max(settled)',

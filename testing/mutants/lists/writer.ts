@@ -58,7 +58,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: ['services/event-writer/test/write/drop-duplicates.domain.test.ts'],
   },
   {
-    rule: 'docs/adr/0101-repeated-batches-are-completed-by-what-is-there.md',
+    rule: 'docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables',
     promise: 'keys of the same batch make none of its rows a duplicate',
     file: 'services/event-writer/src/write/drop-duplicates.ts',
     from: 'offset <= repeated.to',
@@ -66,7 +66,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: ['services/event-writer/test/write/drop-duplicates.domain.test.ts'],
   },
   {
-    rule: 'docs/adr/0101-repeated-batches-are-completed-by-what-is-there.md',
+    rule: 'docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables',
     promise: 'a block divides no record',
     file: 'services/event-writer/src/write/cut-blocks.ts',
     from: 'next < rows.length && rows[next]!.record === rows[at]!.record',
@@ -74,7 +74,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: ['services/event-writer/test/write/cut-blocks.domain.test.ts'],
   },
   {
-    rule: 'docs/adr/0101-repeated-batches-are-completed-by-what-is-there.md',
+    rule: 'docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables',
     promise: 'what landed of a batch is completed in every other table',
     file: 'services/event-writer/src/write/write-batch.ts',
     from: 'new Set(await completeLanded(deps.clickhouse, batch, ordered, keys))',
@@ -83,7 +83,7 @@ export const writerMutants: readonly Mutant[] = [
     only: 'a batch that a failing view left half-done',
   },
   {
-    rule: 'docs/adr/0101-repeated-batches-are-completed-by-what-is-there.md',
+    rule: 'docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables',
     promise: 'a roll-up counts no row twice that landed while its batch was tried again',
     file: 'services/event-writer/src/write/written-rows.ts',
     from: "if (how === 'counted') return rows.slice(await options.countHeld(table))",
@@ -92,7 +92,7 @@ export const writerMutants: readonly Mutant[] = [
     only: 'an insert that lands while its batch is tried again',
   },
   {
-    rule: 'docs/adr/0001-intent-in-offset-metadata.md',
+    rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
     promise: 'the intent is durable before the batch is handled',
     file: batch,
     from: "await retried('intent', declareIntent)",
@@ -100,7 +100,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: batch_tests,
   },
   {
-    rule: 'docs/adr/0001-intent-in-offset-metadata.md',
+    rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
     promise: 'a batch is committed only when it is handled',
     file: batch,
     from: 'return callHandle(context, chunk, progress, take, { fence, tombstones })',
@@ -108,7 +108,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: batch_tests,
   },
   {
-    rule: 'docs/adr/0001-intent-in-offset-metadata.md',
+    rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
     promise: 'dead letters are durable before the batch is over',
     file: batch,
     from: "if (letters.length > 0) await retried('dead letters', () => broker.publish(letters))",
@@ -116,7 +116,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: batch_tests,
   },
   {
-    rule: 'docs/adr/0001-intent-in-offset-metadata.md',
+    rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
     promise: 'another try of a batch is told from what the one before left on its way',
     file: batch,
     from: 'progress.intent!.begun += 1',
@@ -124,7 +124,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: batch_tests,
   },
   {
-    rule: 'docs/adr/0001-intent-in-offset-metadata.md',
+    rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
     promise: 'the token of a batch names the log',
     file: batch,
     from: '${partition}/${log}/${from}-${to}`',
@@ -132,7 +132,7 @@ export const writerMutants: readonly Mutant[] = [
     tests: [...batch_tests, 'packages/service-kit/test/consumer/take-over.service.test.ts'],
   },
   {
-    rule: 'docs/adr/0320-batches-pin-what-was-erased.md',
+    rule: 'docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know',
     promise: 'a repeated batch keeps its tombstones',
     file: 'packages/service-kit/src/consumer/pin-tombstones.ts',
     from: 'if (intent.tombstones !== null) return store.upTo(intent.tombstones)',

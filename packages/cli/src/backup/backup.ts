@@ -49,7 +49,10 @@ interface Places extends Pick<CliConfig, 'servers'> {
   links: string
 }
 
-/** Copies the parts in this order, so that each part holds at least what the earlier ones need (docs/adr/0187). */
+/**
+ * Copies the parts in this order, so that each part holds at least what the earlier ones need
+ * (docs/decisions/running.md#a-hot-backup-copies-raw-events-then-the-log).
+ */
 async function copyParts({ data_dir, partial, links, servers }: Places): Promise<Copied> {
   const total: Copied = { files: 0, bytes: 0 }
   const copy = async (from: string, to: string, options?: CopyTreeOptions) => {

@@ -5,9 +5,10 @@ const taken_signals = [
 ] as const
 
 /**
- * Lets a crash end the process at once again; to be called after each start of an engine (docs/adr/0381). The handler of chdb
- * keeps the thread that crashed for five minutes, so that another one may print where it was. A server has that thread, chdb
- * has none: nothing is printed, and all who wait for the crashed thread wait.
+ * Lets a crash end the process at once again; to be called after each start of an engine
+ * (docs/decisions/running.md#a-crash-of-the-engine-ends-the-process). The handler of chdb keeps the thread that crashed for five minutes,
+ * so that another one may print where it was. A server has that thread, chdb has none: nothing is printed, and all who wait for the crashed
+ * thread wait.
  */
 export function restoreCrashSignals(): void {
   const none = () => {}

@@ -16,7 +16,8 @@ export interface EmbeddedOptions {
   logger?: { info(fields: object, message: string): void }
   /**
    * Called when the engine stands still. Only the end of the process cures that: no call can be ended, and exit hooks of chdb
-   * wait for it as well. Afterwards all waiting and later calls reject with `EngineStuck` (docs/adr/0382).
+   * wait for it as well. Afterwards all waiting and later calls reject with `EngineStuck`
+   * (docs/decisions/running.md#a-process-whose-engine-stands-still-is-ended).
    */
   onStuck?(error: EngineStuck): void
 }
@@ -45,7 +46,7 @@ const engineArguments = [
 
 /**
  * Settings of every session. By default the engine uses a thread only where 1 GiB of memory is free for it, and our limits leave less than
- * 2 GiB (docs/adr/0411).
+ * 2 GiB (docs/decisions/reports.md#statements-read-in-two-threads).
  */
 const common = settingsSql({
   ...querySettings,
@@ -61,8 +62,9 @@ const guarded =
 
 const minute_ms = 60_000
 /**
- * Maximum times of calls of the engine, far above what any call takes (docs/adr/0382). The engine itself ends queries of reports
- * after 20 s; on a server the longest statement may take 10 minutes.
+ * Maximum times of calls of the engine, far above what any call takes
+ * (docs/decisions/running.md#a-process-whose-engine-stands-still-is-ended). The engine itself ends queries of reports after 20 s; on a
+ * server the longest statement may take 10 minutes.
  */
 const question_ms_max = 5 * minute_ms
 const insert_ms_max = 15 * minute_ms

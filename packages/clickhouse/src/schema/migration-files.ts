@@ -47,7 +47,7 @@ async function readMigration(dir: string, file: string): Promise<Migration> {
 /**
  * Two processes may run the same migration at the same time, and a crash may come before it is recorded. There is no
  * lock that a crash could leave behind: every statement must come to the same end however often it runs. The query of a view
- * stays: an altered view counts repeated batches again (docs/adr/0071).
+ * stays: an altered view counts repeated batches again (docs/decisions/writing.md#the-query-of-a-view-never-changes).
  */
 function requireRepeatable(template: string, file: string): void {
   const statement = statementOf(template)
@@ -107,7 +107,7 @@ function replicatedEngine(template: string, cluster: string): string {
 /**
  * How long a repeated insert is known: the last 10 000 blocks. 12 partitions that insert twice a second make 24 blocks a
  * second: seven minutes. It has to be longer than an insert waits between its fence and the engine, which is milliseconds;
- * a repeated batch looks up what is there (docs/adr/0101).
+ * a repeated batch looks up what is there (docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables).
  * On replicated tables an hour is the default; a week is as long as the log keeps records.
  */
 const dedupeWindow = (replicated: boolean): string =>

@@ -24,7 +24,7 @@ const tableFile = (name: string) =>
   `CREATE TABLE IF NOT EXISTS ${name} {{on_cluster}} (a UInt8) ENGINE = {{replicated}}MergeTree ORDER BY a SETTINGS {{dedupe_window}}`
 const ofNoApp = (name: string): boolean => 'of_no_app' in declared[name as TableName]
 
-/** docs/adr/0102 */
+/** docs/decisions/writing.md#parts-are-synced-before-an-insert-is-answered */
 const synced = [
   'fsync_after_insert = 1',
   'fsync_part_directory = 1',

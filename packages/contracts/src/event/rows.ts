@@ -45,7 +45,7 @@ type JsonColumn = OwnColumn<'object'> | 'extra'
 export interface RecordColumns extends Omit<Envelope, 'v' | 'events' | 'sent_at_ms'> {
   /** 0 when absent. */
   sent_at_ms: number
-  /** Log position: `<topic>@<log>`, the name of the topic and the identity of the log (docs/adr/0100). */
+  /** Log position: `<topic>@<log>`, the name of the topic and the identity of the log (docs/decisions/log.md#a-log-has-an-identity). */
   topic: string
   partition: number
   offset: number

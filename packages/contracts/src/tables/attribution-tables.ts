@@ -2,7 +2,8 @@ import { position, same, type Table } from './table.ts'
 
 /**
  * Tables of clicks, installs and verdicts. Each is a set: its rows are named by a click id or by a position on the log, so that
- * a batch that is written again changes nothing, whatever tokens an engine has forgotten (docs/adr/0230).
+ * a batch that is written again changes nothing, whatever tokens an engine has forgotten
+ * (docs/decisions/attribution.md#tables-of-attribution-are-sets).
  */
 export const attributionTables = {
   clicks_raw_v1: {

@@ -1,6 +1,6 @@
 import type { Table } from './table.ts'
 
-/** Tables by which sums and transactions stay right after an erasure (docs/adr/0330). */
+/** Tables by which sums and transactions stay right after an erasure (docs/decisions/erasure.md#an-erasure-is-a-stored-plan). */
 export const erasureTables = {
   erased_events_v1: {
     row: 'events that an erasure took away, which reports take off their sums',

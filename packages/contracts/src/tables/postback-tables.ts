@@ -3,8 +3,8 @@ import { type ErasedBy, position, same, type Table } from './table.ts'
 const of_no_install = { nothing: 'Apple gives postbacks nothing that leads to an install' } satisfies ErasedBy
 
 /**
- * Tables of Apple's postbacks. Each is a set by log position (docs/adr/0298). Their rows name apps by Apple's item ids: the
- * app is matched when they are read.
+ * Tables of Apple's postbacks. Each is a set by log position (docs/decisions/postbacks.md#postbacks-are-sets-and-name-no-app). Their rows
+ * name apps by Apple's item ids: the app is matched when they are read.
  */
 export const postbackTables = {
   postbacks_raw_v1: {

@@ -2,7 +2,7 @@ import { type ErasedBy, same, type Table } from './table.ts'
 
 const settled_anew = { nothing: 'its stamp ends it, and the settler counts anew' } satisfies ErasedBy
 
-/** Where a figure of a day comes from: each has stamps of its own (docs/adr/0270). */
+/** Where a figure of a day comes from: each has stamps of its own (docs/decisions/reports.md#settled-figures-carry-a-version). */
 export const stampSources = ['activity', 'uniques', 'installs', 'money'] as const
 export type StampSource = (typeof stampSources)[number]
 

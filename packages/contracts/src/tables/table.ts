@@ -57,7 +57,7 @@ export interface TableRetention {
 }
 
 /**
- * How rows of an install are erased from a table (docs/adr/0330):
+ * How rows of an install are erased from a table (docs/decisions/erasure.md#an-erasure-is-a-stored-plan):
  * - `look_up`: rows are looked up by install, and deleted by columns that name a row without the id: the engine keeps deletes.
  * - `with`: rows follow those of another table, and are deleted by columns that both have.
  * - `made_again`: a row stands for several of another table; it is deleted, and made again of what remains there.

@@ -8,7 +8,7 @@ import { type Derived, position, same, type Table } from './table.ts'
 /** SQL condition on `events_raw_v1`: the money of the event counts. */
 export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 
-/** SQL of the hash that names an event in `row_keys` of `erased_events_v1` (docs/adr/0362). */
+/** SQL of the hash that names an event in `row_keys` of `erased_events_v1` (docs/decisions/erasure.md#open-erasures-name-their-events). */
 export const erasedRowKey = (event_key = 'event_key'): string => `sipHash64(topic, partition, offset, ${event_key})`
 
 /**

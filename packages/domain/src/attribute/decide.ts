@@ -29,7 +29,7 @@ interface Match {
 /**
  * Which click an install came from. The strongest method wins, within it the latest click that was not after the
  * install; a click that an earlier install holds is lost, one that a later install holds is free. An install that names a
- * signed click which never came is organic in the end (docs/adr/0247).
+ * signed click which never came is organic in the end (docs/decisions/attribution.md#a-signed-click-that-never-came-ends-organic).
  */
 export function decide({
   install,

@@ -12,7 +12,10 @@ export interface Tombstones {
   isErasedClick(app_id: string, click_id: string): boolean
 }
 
-/** Tombstones as a consumer pins them (docs/adr/0320). Both methods reject while the store cannot be read. */
+/**
+ * Tombstones as a consumer pins them (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know). Both methods reject while the
+ * store cannot be read.
+ */
 export interface TombstoneStore {
   /** Number of the newest tombstone, read from the store itself; 0 without any. */
   newest(): Promise<number>

@@ -18,8 +18,8 @@ export interface CountedMoney<Row> {
 
 /**
  * Marks the rows whose money can never count, because a claim before them in their partition is at least as good
- * (docs/adr/0195). All others get their money, also where they beat an earlier claim: that one is cancelled apart.
- * Only what earlier batches of this very partition wrote decides, because that never changes: a batch that comes again
+ * (docs/decisions/money.md#claims-on-a-transaction-have-ranks). All others get their money, also where they beat an earlier claim: that one
+ * is cancelled apart. Only what earlier batches of this very partition wrote decides, because that never changes: a batch that comes again
  * must make the same rows. Claims of other partitions may appear between two tries, so they decide nothing here.
  */
 export function countMoney<Row extends MoneyKey & { revenue_counts: 0 | 1 }>(

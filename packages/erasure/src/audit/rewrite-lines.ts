@@ -46,7 +46,10 @@ async function holdsErased(object: Buffer, eraseLine: EraseLine): Promise<boolea
   return false
 }
 
-/** Bytes of a small object, as it is stored and inflated. It is inflated at once, which takes about half the time of a stream (docs/adr/0360). */
+/**
+ * Bytes of a small object, as it is stored and inflated. It is inflated at once, which takes about half the time of a stream
+ * (docs/decisions/erasure.md#small-objects-are-inflated-at-once).
+ */
 const stored_at_once_max = 16 * 1024
 const inflated_at_once_max = 256 * 1024
 

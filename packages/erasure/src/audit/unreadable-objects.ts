@@ -9,7 +9,8 @@ import { noCounts, type RewriteCounts } from './rewrite-counts.ts'
 
 /**
  * Notes folders with objects of an app that could not be read or rewritten, by their number of such objects. Certificates of
- * erasures that end from now on wait for them (docs/adr/0364). Noting a folder again is harmless.
+ * erasures that end from now on wait for them (docs/decisions/erasure.md#certificates-wait-for-unreadable-objects). Noting a folder again
+ * is harmless.
  */
 export async function noteUnreadable(
   pool: Pool,

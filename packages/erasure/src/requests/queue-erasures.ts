@@ -20,9 +20,10 @@ export type NotQueued = 'unknown_app' | 'salt_unreadable'
 const asked_max = 1000
 
 /**
- * Queues requests, in any order and any number of times: the greatest time of an install counts (docs/adr/0040). A record of the
- * topic that comes again changes nothing, and is known by its time. One with another time is a new request, also if its time is
- * before the mark of an erasure: a clock was behind (docs/adr/0511). Returns the requests that it could not queue.
+ * Queues requests, in any order and any number of times: the greatest time of an install counts
+ * (docs/decisions/erasure.md#an-erasure-request-is-a-cutoff). A record of the topic that comes again changes nothing, and is known by its
+ * time. One with another time is a new request, also if its time is before the mark of an erasure: a clock was behind
+ * (docs/decisions/erasure.md#a-request-is-known-by-its-time). Returns the requests that it could not queue.
  */
 export async function queueErasures(
   { pool, masterKeys }: TombstonesOptions,

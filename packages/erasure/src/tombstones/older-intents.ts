@@ -24,7 +24,8 @@ export interface InstallOfApp {
 /**
  * The open batches that do not know the tombstone with this number, in partitions that can hold records of these installs or
  * their apps. When it finds none, no consumer writes again what the tombstones up to this number cover: a batch that is
- * declared later reads the number after that (docs/adr/0320). Rejects when the log cannot be read, like any look-up.
+ * declared later reads the number after that (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know). Rejects when the log
+ * cannot be read, like any look-up.
  */
 export async function findOlderIntents(
   broker: Pick<Broker, 'groupOffsets'>,

@@ -19,7 +19,7 @@ const tombstones_lock = 5_210_447_302_911
 
 /**
  * The greatest number that was used up to now, in this history of PostgreSQL or in one that a backup has replaced: numbers are
- * no smaller than the microseconds of their time (docs/adr/0366).
+ * no smaller than the microseconds of their time (docs/decisions/erasure.md#tombstone-numbers-are-never-reused).
  */
 const used_number = `greatest((SELECT coalesce(max(number), 0) FROM tombstones), floor(extract(epoch FROM clock_timestamp()) * 1e6)::bigint)`
 

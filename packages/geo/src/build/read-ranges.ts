@@ -14,8 +14,8 @@ export interface SourceTable {
 
 /**
  * Networks that hold egress addresses of iCloud Private Relay: Cloudflare, Fastly and Akamai. People sit behind them, so
- * they are no datacenters (docs/adr/0236). Sources: Sattler and others, "Towards a Tectonic Traffic Shift?", IMC 2022, and
- * Apple's "Prepare your network or web server for iCloud Private Relay".
+ * they are no datacenters (docs/decisions/attribution.md#addresses-are-looked-up-in-our-own-tables). Sources: Sattler and others, "Towards
+ * a Tectonic Traffic Shift?", IMC 2022, and Apple's "Prepare your network or web server for iCloud Private Relay".
  */
 export const relayAsns: readonly number[] = [13335, 54113, 36183, 20940]
 

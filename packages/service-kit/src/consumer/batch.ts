@@ -50,7 +50,10 @@ const clocks = () => [performance.now(), Date.now()] as const
 /** Names the log of a position in tables; see `Batch.source`. */
 export const sourceOf = (topic: string, { log }: Pick<Progress, 'log'>): string => `${topic}@${log}`
 
-/** Takes one batch through its steps (docs/adr/0001, docs/adr/0100). The order is what makes it exactly once. */
+/**
+ * Takes one batch through its steps (docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata,
+ * docs/decisions/log.md#a-log-has-an-identity). The order is what makes it exactly once.
+ */
 export async function handleBatch<T>(
   context: BatchContext<T>,
   chunk: Chunk,
@@ -79,7 +82,7 @@ export async function handleBatch<T>(
   await crash(2)
 
   // 2b. The tombstones are pinned, before any effect. A crash in the midst of it: the next owner reads the number again.
-  //     A crash after it: the number is part of the batch (docs/adr/0320).
+  //     A crash after it: the number is part of the batch (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know).
   const tombstones = await retried('tombstones', () => tombstonesOf(context, progress, take, declareIntent))
 
   // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same

@@ -92,11 +92,15 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
   /** What differs from the kit's sizes, which are made for large inserts. */
   fetch?: Partial<FetchSizes>
   bounds?: BatchBounds<T>
-  /** Required exactly where the group says `pins_tombstones`: each batch pins what was erased (docs/adr/0320). */
+  /**
+   * Required exactly where the group says `pins_tombstones`: each batch pins what was erased
+   * (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know).
+   */
   tombstones?: TombstoneStore
   /**
    * The app of a value, or null; required with `tombstones`. While an app is locked (`Tombstones.isLocked`), the kit puts its
-   * records into the dead-letter topic as `salt_unreadable`, and `handle` does not get them (docs/adr/0367).
+   * records into the dead-letter topic as `salt_unreadable`, and `handle` does not get them
+   * (docs/decisions/erasure.md#unreadable-salts-make-dead-letters).
    */
   appOf?(value: T): string | null
   /**

@@ -8,9 +8,9 @@ import { openIntent } from './intent.ts'
 
 /**
  * Hands the partitions of a topic over to another one, with more of them, while both are written and read
- * (docs/adr/0131-handing-a-topic-over.md). A mark in each partition decides: what stands before it is handled from the
- * old topic, what comes behind it is moved to the new one. The new one is begun once the group of the old one is at every
- * mark. All records of an install are therefore with one owner at a time, wherever they are published.
+ * (docs/decisions/log.md#a-topic-is-handed-over-at-a-marker-record). A mark in each partition decides: what stands before it is handled
+ * from the old topic, what comes behind it is moved to the new one. The new one is begun once the group of the old one is at every mark.
+ * All records of an install are therefore with one owner at a time, wherever they are published.
  */
 const mark_header = 'handed_over_to'
 const poll_ms = 500

@@ -22,7 +22,7 @@ export interface Intent extends OffsetRange {
 /** A note declares a batch: whoever reads this finishes exactly the records from the offset up to `to`. */
 type Declared = Omit<Intent, 'from'>
 
-/** The note of every commit beside its offset, as JSON in the offset metadata (docs/adr/0100). */
+/** The note of every commit beside its offset, as JSON in the offset metadata (docs/decisions/log.md#a-log-has-an-identity). */
 type CommitNote = LogNote & (Declared | { to?: undefined })
 
 interface LogNote {

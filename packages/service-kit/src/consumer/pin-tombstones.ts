@@ -29,7 +29,7 @@ export async function pinTombstones(
 
 /**
  * Records of locked apps (`Tombstones.isLocked`), with these apps. They must neither slip past an erasure nor stop other apps:
- * the caller puts them into the dead-letter topic (docs/adr/0367).
+ * the caller puts them into the dead-letter topic (docs/decisions/erasure.md#unreadable-salts-make-dead-letters).
  */
 export function findLocked<T>(
   { appOf }: ConsumerDefinition<T>,

@@ -17,7 +17,7 @@ type Headers = LogRecord['headers']
 
 /**
  * The mark behind a letter that was retried: all letters of its partition and reason up to it were. It stands in the
- * dead-letter topic itself (docs/adr/0130-marks-behind-dead-letters.md).
+ * dead-letter topic itself (docs/decisions/log.md#a-retried-dead-letter-has-a-marker-record).
  */
 export const retriedMark = ({ topic, partition, headers, offset }: LogRecord): OutgoingRecord => ({
   topic,

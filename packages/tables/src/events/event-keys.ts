@@ -22,8 +22,9 @@ export interface StoredEventKey {
 
 /**
  * Keys of a day on which the batch has at least so many are looked up by a set of days and a set of keys, which reads nearly every granule of
- * these days. Keys of other days are looked up by tuples, or a few late events would read the whole year (docs/adr/0412). A look-up
- * counts for the first of its days, which is a neighbour of the day of most others.
+ * these days. Keys of other days are looked up by tuples, or a few late events would read the whole year
+ * (docs/decisions/writing.md#late-keys-are-looked-up-by-tuples). A look-up counts for the first of its days, which is a neighbour of the
+ * day of most others.
  */
 const keys_a_day_min = 50
 /** Look-ups of one statement: larger statements save work. With three neighbouring days a key these stay below `statement_bytes_max`. */

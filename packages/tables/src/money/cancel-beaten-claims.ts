@@ -20,9 +20,10 @@ const cancelled_rows_max = 5000
 
 /**
  * Cancels the money of all but the best claim on each of the transactions, and returns how many it cancelled
- * (docs/adr/0195). May be called at any time, by any number of processes: `revenue_cancelled_v1` is a set, and a claim
- * that a better one beats is beaten for ever. With `again`, rows that are there are put in once more: after a crash in the midst
- * of an insert the stamps of their days may lack them (docs/adr/0270).
+ * (docs/decisions/money.md#claims-on-a-transaction-have-ranks). May be called at any time, by any number of processes:
+ * `revenue_cancelled_v1` is a set, and a claim that a better one beats is beaten for ever. With `again`, rows that are there are put in
+ * once more: after a crash in the midst of an insert the stamps of their days may lack them
+ * (docs/decisions/reports.md#settled-figures-carry-a-version).
  */
 export async function cancelBeatenClaims(
   clickhouse: Clickhouse,
@@ -52,7 +53,8 @@ export const cancellingOf = (app_id: string): string => `cancel/${app_id}/`
 
 /**
  * The engine copies the money that is there at this moment, and never what this process has read before: it may have slept
- * since, while the install was erased (docs/adr/0363). No token: a row that is put in twice is one row.
+ * since, while the install was erased (docs/decisions/money.md#the-engine-copies-cancelled-money). No token: a row that is put in twice is
+ * one row.
  */
 async function cancel(clickhouse: Clickhouse, app_id: string, rows: readonly Claimed[]): Promise<void> {
   const columns = revenueRowColumns.join(', ')

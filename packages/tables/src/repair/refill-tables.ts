@@ -30,8 +30,8 @@ const erasedSums: Readonly<Record<string, { groups: readonly string[]; sums: rea
 }
 
 /**
- * Events of a batch of the eraser that goes on (docs/adr/0362). They may be there or not, and their sums are put in apart: a table
- * that is filled without them is right whether the batch has deleted all of them, some or none.
+ * Events of a batch of the eraser that goes on (docs/decisions/erasure.md#open-erasures-name-their-events). They may be there or not, and
+ * their sums are put in apart: a table that is filled without them is right whether the batch has deleted all of them, some or none.
  */
 const beingErased = `${erasedRowKey()} IN (
   SELECT arrayJoin(row_keys) FROM erased_events_v1 FINAL WHERE done = 0)`
@@ -49,7 +49,10 @@ function erasedSumsSql(table: string, condition: string): string | null {
     UNION ALL SELECT ${counter}, ${sums} ${ofErasedCounters} SETTINGS insert_deduplicate = 0`
 }
 
-/** Counters of a log have them too: a new log would take a smaller one for events that were not counted (docs/adr/0103). */
+/**
+ * Counters of a log have them too: a new log would take a smaller one for events that were not counted
+ * (docs/decisions/writing.md#batches-of-an-older-log-are-completed).
+ */
 const erasedCounters = `concat('/', topic, '/', toString(partition)), toStartOfYear(day)`
 const ofErasedCounters = 'FROM erased_events_v1 FINAL GROUP BY topic, partition, toStartOfYear(day)'
 
@@ -62,8 +65,9 @@ const settings =
 
 /**
  * Fills tables again from what their views read. Nobody else may write meanwhile. After a kill the same call begins anew.
- * Rows of days whose raw events have expired stay as they are, since nothing could fill them (docs/adr/0351).
- * Gives back every table that was filled, also those that a view fills from one of them.
+ * Rows of days whose raw events have expired stay as they are, since nothing could fill them
+ * (docs/decisions/erasure.md#expired-days-are-marked-before-they-go). Gives back every table that was filled, also those that a view fills
+ * from one of them.
  */
 export async function refillTables({ clickhouse, tables, logger }: RefillOptions): Promise<string[]> {
   const sources = await readViewSources(clickhouse)
@@ -109,7 +113,7 @@ export async function emptySettled(clickhouse: Pick<Clickhouse, 'command'>): Pro
 
 /**
  * Empties the stamps, and gives each day with data one. They may be smaller than before, so every settled figure has to be
- * forgotten already (docs/adr/0270).
+ * forgotten already (docs/decisions/reports.md#settled-figures-carry-a-version).
  */
 export async function stampAgain(clickhouse: Clickhouse): Promise<void> {
   const views = await readStampViews(clickhouse)

@@ -10,7 +10,7 @@ interface FigureList {
   liveSql(at: DaysOfApp): string
 }
 
-/** A figure that is settled by UTC days (docs/adr/0270). */
+/** A figure that is settled by UTC days (docs/decisions/reports.md#settled-figures-carry-a-version). */
 interface Figure {
   table: string
   /** Source of its stamps. */
@@ -18,7 +18,10 @@ interface Figure {
   /** Column of the time that a window bounds, Unix epoch ms. */
   time_column: 'installed_at_ms' | 'ts_ms'
   lists: Readonly<Record<string, FigureList>>
-  /** Reports can add later events to a settled day; its row notes which events it counts (docs/adr/0390). */
+  /**
+   * Reports can add later events to a settled day; its row notes which events it counts
+   * (docs/decisions/money.md#late-money-is-added-to-a-settled-day).
+   */
   grows?: true
 }
 

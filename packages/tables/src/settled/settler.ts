@@ -51,8 +51,9 @@ export interface Settled {
 }
 
 /**
- * Settles the days that are due. Any number of processes may do it at once, and each may be killed at any time (docs/adr/0270).
- * Rejects when ClickHouse is away. A day that ClickHouse refuses stays live, with a line in the log.
+ * Settles the days that are due. Any number of processes may do it at once, and each may be killed at any time
+ * (docs/decisions/reports.md#settled-figures-carry-a-version). Rejects when ClickHouse is away. A day that ClickHouse refuses stays live,
+ * with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   return async function settle({ from = null, signal, ...options }: SettleOptions): Promise<Settled> {

@@ -87,7 +87,7 @@ export function moveStoreId(
 
 /**
  * Gives an app a new signing secret, which leaves in this answer only. The secret before it stays valid for `overlap_hours`,
- * those before that until their own ends; 0 ends them all (docs/adr/0181-old-secrets-end-by-themselves.md). A link secret
+ * those before that until their own ends; 0 ends them all (docs/decisions/secrets.md#old-signing-secrets-end-by-themselves). A link secret
  * or salt whose master key is lost is removed, see `removeLostSecrets`.
  */
 export function rotateSigningSecret(

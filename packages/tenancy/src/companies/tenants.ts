@@ -79,7 +79,7 @@ export async function getCompany(client: Pick<Pool, 'query'>, company_id: string
 
 /**
  * Changes what is given and nothing else; nothing given is nothing logged. A plan brings its quota, unless one is given
- * too (docs/adr/0182-a-plan-brings-its-quota.md).
+ * too (docs/decisions/door.md#a-plan-brings-its-quota).
  */
 export function changeCompany(
   pool: Pool,

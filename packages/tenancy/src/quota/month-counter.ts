@@ -1,7 +1,10 @@
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from './counters-breaker.ts'
 
-/** How long a lease may be held: far less than a settlement waits for reservations to end (docs/adr/0196). */
+/**
+ * How long a lease may be held: far less than a settlement waits for reservations to end
+ * (docs/decisions/door.md#the-quota-is-reconciled-at-checkpoints).
+ */
 export const lease_ms = 1000
 /** Largest lease of a counter of events. */
 export const lease_events_max = 5000
@@ -56,8 +59,8 @@ interface Lease {
 /**
  * Counts in atomic steps of the shared counters. Requests that come while a step is under way share the next one. Under
  * steady traffic a step also reserves a lease of what is to come, which requests use up without a step; the rest of it is
- * given back after `lease_ms` (docs/adr/0220). While the counters are away the last known total and a local count
- * decide (docs/rules.md#counters-that-are-away).
+ * given back after `lease_ms` (docs/decisions/door.md#quota-is-leased-under-load). While the counters are away the last known total and a
+ * local count decide (docs/rules.md#counters-that-are-away).
  */
 export function createMonthCounter({ key, keyValue, breaker, lease_max, metrics }: MonthCounterDeps): MonthCounter {
   const waiting: Waiting[] = []

@@ -24,7 +24,7 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, audit
     const company_id = await findCompany(pool, app_id)
     if (company_id === null) throw new CodedError('unknown_app')
     const requested_at_ms = now()
-    // The proof first: it outlives a PostgreSQL that is put back (docs/adr/0368).
+    // The proof first: it outlives a PostgreSQL that is put back (docs/decisions/erasure.md#an-erasure-request-is-a-cutoff).
     await putRequest(audit, { v: 1, company_id, app_id, install_uuid, requested_at_ms })
     const asked = { app_id, install_uuid, requested_at_ms, asked_by: 'admin' as const }
     const left = (await queueErasures({ pool, masterKeys }, [asked])).get(asked)

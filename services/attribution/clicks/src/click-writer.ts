@@ -39,7 +39,10 @@ interface RecordedClick {
   click: KeptClick
   /** Its row. */
   line: string
-  /** An archive has it: another one would keep it, and its address, longer than retention allows (docs/adr/0440). */
+  /**
+   * An archive has it: another one would keep it, and its address, longer than retention allows
+   * (docs/decisions/log.md#a-replayed-click-is-not-archived-again).
+   */
   archived: boolean
 }
 

@@ -29,7 +29,7 @@ const slice_ms = 10
 /**
  * Publishes a fact for each install event and each alias of the accepted events, to the partition of its app. A fact is
  * named by the place of its event, and says the same whenever it is made: a batch that comes again publishes the same set
- * (docs/adr/0243-facts-are-named-by-places.md).
+ * (docs/decisions/attribution.md#a-fact-is-named-by-the-position-of-its-event).
  */
 export function installFinder({ broker, apps, erased }: InstallFinderDeps): ConsumerDefinition<ReadRecord> {
   return defineConsumer({

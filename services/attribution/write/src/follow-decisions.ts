@@ -55,7 +55,7 @@ export function followDecisions({ written, received }: InstallDecisions, source:
 
 /**
  * From the second try of the attributor on, a decision is written even when it changes nothing: its position then outranks
- * what a sleeper of the first try publishes late (docs/adr/0253).
+ * what a sleeper of the first try publishes late (docs/decisions/attribution.md#rows-of-verdicts-follow-from-the-log).
  */
 function reasonToIgnore(written: Decision, decision: Decision): Ignored | null {
   if (isBehind(decision.decided_at, written.decided_at)) return 'behind'

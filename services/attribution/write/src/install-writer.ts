@@ -45,8 +45,8 @@ interface DecodedDecision {
 
 /**
  * Writes decisions to `installs_v1`: each decision that replaces another cancels its row and adds one of its own, so that the
- * signs of an install sum up to 0 or 1 (docs/adr/0253). What a batch writes follows from the records of the log up to it,
- * and from nothing else.
+ * signs of an install sum up to 0 or 1 (docs/decisions/attribution.md#rows-of-verdicts-follow-from-the-log). What a batch writes follows
+ * from the records of the log up to it, and from nothing else.
  */
 export function installWriter({
   clickhouse,
@@ -110,7 +110,7 @@ export function installWriter({
 
 /**
  * A decision on an erased life counts as not written: no row cancels it, since the eraser removes what it counted
- * (docs/adr/0321).
+ * (docs/decisions/erasure.md#an-erased-life-is-not-found).
  */
 async function groupByInstall(
   clickhouse: Clickhouse,

@@ -87,7 +87,7 @@ const join = (parts: readonly WrittenInstalls[]): WrittenInstalls => ({
 /**
  * Gives back single installs that ClickHouse can't take; the rows of all others are in the table and in every view. A
  * repeated batch sends tokens of its own: an engine may know the tokens of an earlier try without its rows, and a view may
- * lack them (docs/adr/0253).
+ * lack them (docs/decisions/attribution.md#rows-of-verdicts-follow-from-the-log).
  */
 function insert(whole: Block, options: WriteOptions) {
   const { clickhouse, failed, batch } = options

@@ -24,8 +24,8 @@ const keys_max = 10_000
 
 /**
  * The known keys without those that an erased life of these installs wrote, whether they are deleted by now or not: a new
- * life is no duplicate of it (docs/adr/0321). Keys do not tell when their event was received, so its row does. The key of an event
- * whose row retention deleted stays.
+ * life is no duplicate of it (docs/decisions/erasure.md#an-erased-life-is-not-found). Keys do not tell when their event was received, so
+ * its row does. The key of an event whose row retention deleted stays.
  */
 export async function forgetErasedKeys(
   clickhouse: Query,
@@ -91,7 +91,8 @@ async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_al
 
 /**
  * Those of the keys without a row that retention left, and no erasure took. An erasure names its events before it deletes them, and
- * stops naming them once their keys are gone too (docs/adr/0362). The names are therefore read first, and the keys once more after them.
+ * stops naming them once their keys are gone too (docs/decisions/erasure.md#open-erasures-name-their-events). The names are therefore read
+ * first, and the keys once more after them.
  */
 async function findExpired(clickhouse: Query, suspects: readonly Suspect[]): Promise<Suspect[]> {
   if (suspects.length === 0) return []

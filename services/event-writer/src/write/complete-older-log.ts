@@ -28,7 +28,8 @@ interface TailRow extends RowKey {
  * Completes what the log before left half-done in a partition, before the first batch of a new one: its open batch is not
  * known any more, and events without keys would not be found as duplicates. The logs before that one were completed when
  * it was begun. Only the last block of a log can be half-done: what a table lacks is at the end of the log, and the counters
- * say how much of each year it is, whatever has failed (docs/adr/0103). No insert of an older log may be at work any more.
+ * say how much of each year it is, whatever has failed (docs/decisions/writing.md#batches-of-an-older-log-are-completed). No insert of an
+ * older log may be at work any more.
  */
 export async function completeOlderLog(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
   const { partition, token, attempt, fence } = at
@@ -79,7 +80,7 @@ async function countLacking(
     .filter(([, missing]) => missing !== 0)
   const missing = new Map(uncounted.filter(([, some]) => some > 0))
   const sum = [...missing.values()].reduce((one, other) => one + other, 0)
-  // Retention deletes rows that stay counted (docs/adr/0351).
+  // Retention deletes rows that stay counted (docs/decisions/erasure.md#expired-days-are-marked-before-they-go).
   const isWhole = uncounted.length === 0 || (sum === 0 && (await readRawExpired(clickhouse)).size > 0)
   if (isWhole) return 0
   const ofTail = countYears(sum === 0 ? [] : rows.slice(-sum))

@@ -26,9 +26,9 @@ export function keysToLookUp(rows: readonly RowKey[]): EventKeyLookup[] {
 
 /**
  * The rows that count, in their order: of rows with the same key on the same or neighbouring days the first one does,
- * compared with those that count only (docs/adr/0101). `known` is what ClickHouse holds. Keys that an earlier try of this
- * very batch may have written are left out of it: `repeated` is its range, null at the first try. The batch then has the
- * same rows on every try, and can be completed.
+ * compared with those that count only (docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables). `known` is what
+ * ClickHouse holds. Keys that an earlier try of this very batch may have written are left out of it: `repeated` is its range, null at the
+ * first try. The batch then has the same rows on every try, and can be completed.
  */
 export function dropDuplicates<Row extends RowKey>(
   rows: readonly Row[],

@@ -88,8 +88,8 @@ async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLi
 }
 
 /**
- * A server with plain tables that was killed may know the token of a block that it does not have (docs/adr/0022): the
- * insert is ignored. It must not happen in silence.
+ * A server with plain tables that was killed may know the token of a block that it does not have
+ * (docs/decisions/writing.md#the-deduplication-log-is-repaired-at-each-start): the insert is ignored. It must not happen in silence.
  */
 async function reportIgnored(
   { clickhouse, logger }: WriteDeps,

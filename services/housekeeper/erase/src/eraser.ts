@@ -14,7 +14,8 @@ const record_bytes = 300
 const linger_ms = 200
 
 /**
- * Queues the requests of the topic. A record that comes again is known by its time, and changes nothing (docs/adr/0511).
+ * Queues the requests of the topic. A record that comes again is known by its time, and changes nothing
+ * (docs/decisions/erasure.md#a-request-is-known-by-its-time).
  */
 export const eraser = ({
   postgres: pool,

@@ -225,8 +225,8 @@ async function expireRaw(
 
 /**
  * No day that a new life may have behind the mark of an erasure: the eraser tells both lives apart by raw events
- * (docs/adr/0498). Whatever the clock of this process says, they stay until the tables are emptied. No day at all of an app
- * whose batch goes on: it has counted what it takes, and fills sets again from what remains.
+ * (docs/decisions/erasure.md#an-erasure-needs-no-raw-events-to-find-rows). Whatever the clock of this process says, they stay until the
+ * tables are emptied. No day at all of an app whose batch goes on: it has counted what it takes, and fills sets again from what remains.
  */
 async function untilOpenErasures(pool: Pool, all: ReadonlyMap<string, string>): Promise<Map<string, string>> {
   const { rows } = await pool.query<{ app_id: string }>('SELECT app_id FROM erasure_batches')

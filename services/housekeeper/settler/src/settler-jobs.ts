@@ -30,7 +30,8 @@ const going_on_ms_max = 60_000
 
 /**
  * Settles all that is due when somebody asks for it, beside the other job, for at most `settle_ms_max`; a run goes on where the
- * last one was cut (docs/adr/0503). No figure has a second turn before all had one, whatever changes meanwhile.
+ * last one was cut (docs/decisions/reports.md#the-settler-is-a-part-of-housekeeper). No figure has a second turn before all had one,
+ * whatever changes meanwhile.
  */
 export function settleWhenAsked(deps: SettlerJobsDeps) {
   const { pool, now, timeout = AbortSignal.timeout } = deps

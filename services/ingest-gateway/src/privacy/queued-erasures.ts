@@ -41,8 +41,8 @@ interface Running {
 /**
  * Which installs are queued for erasure, over all gateways. A mark is the time of a request that is durable. It counts only
  * while no erasure has begun at that time or later: one that is set late, when its request is erased already, would keep a
- * later request away (docs/adr/0197). While the counters are away every request is stored: a missing mark costs an object, a
- * wrong one would lose a request.
+ * later request away (docs/decisions/erasure.md#a-flag-says-that-an-erasure-is-queued). While the counters are away every request is
+ * stored: a missing mark costs an object, a wrong one would lose a request.
  */
 export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps): QueuedErasures {
   const running = new Map<string, Running>()

@@ -8,10 +8,10 @@ interface Row {
 }
 
 /**
- * All rows of a report from an offset on (docs/adr/0282). `readPage` gives one page. The next page begins at the period that
- * the last one may have cut. So one statement reads all rows of a period, and a write meanwhile can neither double a row nor lose
- * one.
- * Throws `unavailable` if a period of more rows than a page has changed so much that its rows do not fit together.
+ * All rows of a report from an offset on (docs/decisions/reports.md#an-export-reads-its-rows-by-periods). `readPage` gives one page. The
+ * next page begins at the period that the last one may have cut. So one statement reads all rows of a period, and a write meanwhile can
+ * neither double a row nor lose one. Throws `unavailable` if a period of more rows than a page has changed so much that its rows do not fit
+ * together.
  */
 export async function* allPages<Page extends { rows: readonly Row[] }>(
   readPage: (page: ReportPage) => Promise<Page>,

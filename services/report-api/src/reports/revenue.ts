@@ -65,7 +65,7 @@ interface FoundMoney extends FoundDays<'money'> {
   payment_days: readonly string[]
 }
 
-/** Settled payments of partly covered days spare the look-up of verdicts (docs/adr/0371). */
+/** Settled payments of partly covered days spare the look-up of verdicts (docs/decisions/money.md#payments-of-a-day-are-settled). */
 function withPayments(
   found: FoundDays<'money'>,
   money_days: readonly MoneyDay[],

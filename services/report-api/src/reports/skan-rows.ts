@@ -60,7 +60,7 @@ const itemSet = (items: readonly string[]): string => `CAST('[${numbers(items)}]
 
 /**
  * Rows of the app in the window. The engine looks the published items up itself: ten thousand of them in the statement cost four
- * times as much (docs/adr/0471).
+ * times as much (docs/decisions/postbacks.md#all-items-that-an-app-showed-ads-for-count).
  */
 const ofApp = (owned: readonly string[]): string => `advertised_item_id IN (
       SELECT {item:UInt64} UNION ALL
@@ -70,8 +70,9 @@ const ofApp = (owned: readonly string[]): string => `advertised_item_id IN (
       AND received_at_ms >= {since_ms:Int64} AND received_at_ms < {until_ms:Int64}`
 
 /**
- * Claims of the window that an earlier one beats, from any time: postback-writer has marked them (docs/adr/0375). Those of the app
- * alone are held in memory: what strangers resend of other apps has no bound.
+ * Claims of the window that an earlier one beats, from any time: postback-writer has marked them
+ * (docs/decisions/postbacks.md#beaten-claims-are-marked). Those of the app alone are held in memory: what strangers resend of other apps
+ * has no bound.
  */
 const beaten = (owned: readonly string[]): string => `
     SELECT claim_key FROM postback_beaten_claims_v1

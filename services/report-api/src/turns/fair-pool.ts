@@ -45,9 +45,9 @@ interface Company {
 }
 
 /**
- * Shares a few slots fairly (docs/adr/0160). A free slot goes to the company that runs the fewest reports; among equals
- * to the one that started a report longest ago. The same rule chooses a key of that company. The oldest report of that
- * key gets the slot.
+ * Shares a few slots fairly (docs/decisions/reports.md#reports-take-fair-turns). A free slot goes to the company that runs the fewest
+ * reports; among equals to the one that started a report longest ago. The same rule chooses a key of that company. The oldest report of
+ * that key gets the slot.
  */
 export function createFairPool(limits: PoolLimits, onRefused: (refusal: Refusal) => void = () => {}): FairPool {
   /** Companies with running or waiting reports. The one that started a report most recently is last. */

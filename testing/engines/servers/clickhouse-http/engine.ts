@@ -37,7 +37,10 @@ const engineArguments = [
   '--background_pool_size=2',
 ]
 
-/** Statements run in two threads as on a server with more memory, although this engine has too little of it (docs/adr/0411). */
+/**
+ * Statements run in two threads as on a server with more memory, although this engine has too little of it
+ * (docs/decisions/reports.md#statements-read-in-two-threads).
+ */
 const ownSettings = [['max_threads_min_free_memory_per_thread', '0']] as const
 
 /** Statements at once. Each uses a libuv thread; the launcher provides two more. */

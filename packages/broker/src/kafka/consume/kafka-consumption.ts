@@ -217,7 +217,9 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
   }
 }
 
-/** Two for each of four partitions; docs/adr/0150-one-bound-for-all-partitions.md has what it was measured against. */
+/**
+ * Two for each of four partitions; docs/decisions/log.md#partitions-of-a-consumer-share-one-memory-bound has what it was measured against.
+ */
 const chunks_held_default = 8
 
 /**

@@ -43,7 +43,8 @@ const windowOf = (ts_ms: string) => `toInt32(floor((${ts_ms} - installed_ms) / $
  * `date, n, retained`. Pairs without any have no row.
  *
  * A UTC day meets two of these windows of an install at most. The first event of the day is in the earlier one of those with an
- * event, and the last event is in the later one (docs/adr/0257). That holds for each row by itself: parts need no merge.
+ * event, and the last event is in the later one (docs/decisions/reports.md#cohorts-read-the-first-and-last-event-of-a-day). That holds for
+ * each row by itself: parts need no merge.
  */
 export const retainedSql = (at: CohortPairs): string => `
   SELECT date, toUInt16(window) AS n, uniqExact(install_key) AS retained

@@ -1,8 +1,8 @@
 import type { DaysOfApp } from './days-of-app.ts'
 
 /**
- * Days whose money has grown since it was settled (docs/adr/0390), as SQL: nothing happened to them but that money events came. The
- * two lists have the same length.
+ * Days whose money has grown since it was settled (docs/decisions/money.md#late-money-is-added-to-a-settled-day), as SQL: nothing happened
+ * to them but that money events came. The two lists have the same length.
  */
 export interface GrownDays {
   /** A string. */

@@ -4,7 +4,7 @@ import { type DaysOfApp, onDays } from './days-of-app.ts'
 /**
  * Distinct installs by day and event name: of whole days from sets, of the edges of a window from raw rows. A hash of the id takes a quarter
  * less CPU there. A set can't lose an install: names of a day that an erasure touched are counted from raw rows for ever
- * (docs/adr/0331).
+ * (docs/decisions/erasure.md#uniques-of-erased-days-are-counted-live).
  */
 export const uniquesSql = (at: DaysOfApp): string =>
   at.moments === undefined

@@ -16,7 +16,8 @@ const fact_ids_max = 100
 
 /**
  * Look-ups read thousands of single granules. One thread, because sharing them out costs more. No pool of threads for reads,
- * which doubles the CPU (docs/adr/0379). No order of the key, because merging the parts row by row took three times as long.
+ * which doubles the CPU (docs/decisions/attribution.md#look-ups-of-installs-read-in-their-own-thread). No order of the key, because merging
+ * the parts row by row took three times as long.
  */
 const settings = `max_threads = 1, optimize_read_in_order = 0, local_filesystem_read_method = 'pread'`
 

@@ -4,8 +4,9 @@ import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { IsLiving, Lookups } from './lookups.ts'
 
 /**
- * `Lookups` that find nothing of an erased life, whether it is deleted by now or not (docs/adr/0321): a batch finds the same
- * before the deletes and after them. An app of which nothing was erased costs nothing.
+ * `Lookups` that find nothing of an erased life, whether it is deleted by now or not
+ * (docs/decisions/erasure.md#an-erased-life-is-not-found): a batch finds the same before the deletes and after them. An app of which
+ * nothing was erased costs nothing.
  */
 export function withoutErased(lookups: Lookups, tombstones: Tombstones): Lookups {
   const isErasedClick = ({ app_id, click_id }: { app_id: string; click_id: string }) =>

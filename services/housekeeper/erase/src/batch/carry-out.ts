@@ -29,7 +29,7 @@ type Planned = StoredBatch & { plan: BatchPlan }
 /**
  * Does what a stored batch says. It may be killed at any point and repeated, also much later: each step is a set, a delete
  * or may happen twice. Counters come before the deletes and stamps after them, so that no report keeps a figure of before
- * (docs/adr/0330).
+ * (docs/decisions/erasure.md#an-erasure-is-a-stored-plan).
  */
 export async function carryOut(
   { clickhouse, redecisions, beforeStep, atStep }: CarryOutDeps,
@@ -78,7 +78,8 @@ const look_pause_ms = 20
 
 /**
  * Cancels the money of claims that had lost to an erased one, so that none of them wins, and waits until no statement cancels
- * money of the app. The delete after it therefore takes all cancelled money of the installs (docs/adr/0363).
+ * money of the app. The delete after it therefore takes all cancelled money of the installs
+ * (docs/decisions/money.md#the-engine-copies-cancelled-money).
  */
 async function endCancelling(
   { clickhouse, beforeStep }: Pick<CarryOutDeps, 'clickhouse' | 'beforeStep'>,

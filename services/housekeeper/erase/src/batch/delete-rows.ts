@@ -24,8 +24,8 @@ const delete_attempt = 4
 const places_max = 10_000
 
 /**
- * Hides rows of an app from every reader (docs/adr/0333). Resolves once all replicas did it. Repeating it changes nothing.
- * The statement names no install: the engine keeps it.
+ * Hides rows of an app from every reader (docs/decisions/erasure.md#rows-are-hidden-first-parts-rewritten-last). Resolves once all replicas
+ * did it. Repeating it changes nothing. The statement names no install: the engine keeps it.
  */
 export async function deleteRows(
   clickhouse: Pick<Clickhouse, 'query' | 'command'>,
@@ -49,8 +49,8 @@ export async function deleteRows(
 
 /**
  * Condition for the rows by their part and their number in it, for very many by their names; null if there are none. The engine reads
- * all columns of a delete's condition for every row of a part, and these two are not stored (docs/adr/0398). A part never changes its
- * rows under its name.
+ * all columns of a delete's condition for every row of a part, and these two are not stored
+ * (docs/decisions/erasure.md#rows-are-hidden-first-parts-rewritten-last). A part never changes its rows under its name.
  */
 async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, named: string): Promise<string | null> {
   const parts = await clickhouse.query<{ part: string; numbers: string[] }>(
@@ -71,7 +71,8 @@ function rowsNamed(table: string, app_id: string, { columns, rows }: RowKeys): s
   // Sets of single columns use the order of the table, which a set of several does not.
   const each = terms.map((term, n) => `${term} IN (${[...new Set(rows.map((row) => literal(row[n]!)))].join(', ')})`)
   const tuples = rows.map((row) => `(${row.map(literal).join(', ')})`)
-  // The engine looks up every row of a part in a set, but converts numbers only of rows that the other sets hold (docs/adr/0361).
+  // The engine looks up every row of a part in a set, but converts numbers only of rows that the other sets hold
+  // (docs/decisions/erasure.md#rows-are-hidden-first-parts-rewritten-last).
   const converted = terms.map((term, n) => (isNumber(rows[0]![n]!) ? `toUInt64(${term})` : term))
   const whole = columns.length === 1 ? [] : [`(${converted.join(', ')}) IN (${tuples.join(', ')})`]
   return [ofApp(app_id), ...each, ...whole].join(' AND ')

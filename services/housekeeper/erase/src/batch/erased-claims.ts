@@ -8,7 +8,7 @@ import type { MoneyRow } from './find-expired.ts'
 
 /**
  * The claims of events to erase. A transaction whose best claim is among them, swept or not, is closed: nobody inherits its
- * money. Another claim leaves things as they are (docs/adr/0332).
+ * money. Another claim leaves things as they are (docs/decisions/erasure.md#erased-claims-stay).
  */
 export async function findErasedClaims(
   clickhouse: Pick<Clickhouse, 'query'>,

@@ -37,8 +37,9 @@ export interface ExpiredRows {
 /**
  * The rows that tables by install hold of events that retention has deleted, besides those of `events`, which are all that the marks
  * cover or `erasure_rows_max`. Both together are at most so many of each; fewer are all. They are found by the install alone: the
- * mark of retention does not tell what a run whose clock was ahead has deleted (docs/adr/0498). Sums of these days stay: nothing
- * tells what they counted (docs/privacy.md#erasure).
+ * mark of retention does not tell what a run whose clock was ahead has deleted
+ * (docs/decisions/erasure.md#an-erasure-needs-no-raw-events-to-find-rows). Sums of these days stay: nothing tells what they counted
+ * (docs/privacy.md#erasure).
  */
 export async function findExpired(
   clickhouse: Query,

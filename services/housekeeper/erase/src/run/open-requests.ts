@@ -72,7 +72,7 @@ async function findQueuedApps(salts: Salts): Promise<string[]> {
 
 /**
  * The audit store first, which takes longest and needs no lock; then, in one step with the tombstones, what the tables show
- * (docs/adr/0506). A request that comes meanwhile waits for the next look.
+ * (docs/decisions/erasure.md#cutoffs-cover-what-the-audit-store-has). A request that comes meanwhile waits for the next look.
  */
 async function takeApp(store: RequestStore, app_id: string): Promise<number> {
   const queued = await findQueued(store.pool, app_id)
@@ -96,8 +96,9 @@ async function findQueued(pool: Pool, app_id: string): Promise<QueuedRow[]> {
 }
 
 /**
- * The marks of gateways end first: a request that one still answered is covered, and a later one is stored (docs/adr/0197). A mark
- * covers all that is there: a clock that was set back since may have received some of it later than now.
+ * The marks of gateways end first: a request that one still answered is covered, and a later one is stored
+ * (docs/decisions/erasure.md#a-flag-says-that-an-erasure-is-queued). A mark covers all that is there: a clock that was set back since may
+ * have received some of it later than now.
  */
 async function takeQueued(
   { pool, masterKeys, clickhouse, keyValue, now }: RequestStore,

@@ -5,8 +5,8 @@ import { erasedTables } from '@tributary/contracts/tables'
 const rewrite_attempt = 8
 
 /**
- * Rewrites the parts that hold hidden rows, so that their bytes go (docs/adr/0333). One rewrite a table and run; a table without
- * such parts costs a query. The engine removes the old parts some minutes later.
+ * Rewrites the parts that hold hidden rows, so that their bytes go (docs/decisions/erasure.md#rows-are-hidden-first-parts-rewritten-last).
+ * One rewrite a table and run; a table without such parts costs a query. The engine removes the old parts some minutes later.
  */
 export async function rewriteParts(clickhouse: Clickhouse, signal: AbortSignal): Promise<string[]> {
   const found = await clickhouse.query<{ table: string }>(

@@ -139,7 +139,8 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     await completeEmptied(deps, signal, failures)
   }
   await carryOutAll(await take())
-  // A request that was read a moment after the mark it was made before does not wait for the next run (docs/adr/0511).
+  // A request that was read a moment after the mark it was made before does not wait for the next run
+  // (docs/decisions/erasure.md#a-request-is-known-by-its-time).
   const left = await take()
   if (left.length > 0 || (await findApps()).length > 0) await carryOutAll(left)
   failures.throwFirst()
