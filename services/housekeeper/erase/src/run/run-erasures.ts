@@ -72,6 +72,22 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   const failures = openFailures(deps, signal)
+  const taking = await openTaking(deps, failures, signal)
+  const context = { ...deps, run, taking, failures }
+  await carryOutAll(context, await taking.take(), signal)
+  // A request that was read a moment after the mark it was made before does not wait for the next run (docs/decisions/erasure.md#a-request-is-known-by-its-time).
+  const waiting = await taking.take()
+  if (waiting.length > 0 || (await findApps(context)).length > 0) await carryOutAll(context, waiting, signal)
+  failures.throwFirst()
+}
+
+interface RunTaking extends Taking {
+  /** Whether the last look for requests was long ago: each reads the audit objects of a day of the apps that have new ones. */
+  isDue(): boolean
+}
+
+/** What takes requests while raw events stay. Once the audit store is away nothing is taken, and what was taken before goes on. */
+async function openTaking(deps: EraserDeps, failures: Failures, signal: AbortSignal): Promise<RunTaking> {
   const taking = await takeInTurn(
     {
       ...deps,
@@ -84,66 +100,75 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
     },
     failures,
   )
-  let audit_away = false
+  let is_away = false
   let looked_ms = Number.NEGATIVE_INFINITY
-  const take = async () => {
-    if (audit_away) return []
-    looked_ms = deps.now()
-    return taking.take().catch(async (err: unknown) => {
-      if (!(err instanceof AuditAwayError)) throw err
-      audit_away = true
-      await failures.add(null, err)
-      return []
-    })
+  return {
+    ...taking,
+    isDue: () => Math.abs(deps.now() - looked_ms) >= look_again_ms,
+    async take() {
+      if (is_away) return []
+      looked_ms = deps.now()
+      return taking.take().catch(async (err: unknown) => {
+        if (!(err instanceof AuditAwayError)) throw err
+        is_away = true
+        await failures.add(null, err)
+        return []
+      })
+    },
   }
+}
+
+interface RunContext extends EraserDeps {
+  run: number
+  taking: RunTaking
+  failures: Failures
+}
+
+const findApps = async (context: RunContext): Promise<string[]> =>
+  (await findOpenApps(context)).filter((app_id) => !context.failures.has(app_id))
+
+/** Carries out what is taken, until no app has anything left; `waiting` is what taking waits for. */
+async function carryOutAll(context: RunContext, waiting: OpenWork[], signal: AbortSignal): Promise<void> {
+  const { run, taking, failures, audit, now, pause } = context
   const waits = new Map<string, number>()
-  let completed_ms = deps.now()
+  let completed_ms = now()
   let noted_ms = Number.NEGATIVE_INFINITY
-  const rewriteNoted = () => deps.audit.rewriteNoted(signal).catch((err: unknown) => failures.add(null, err))
-  const findApps = async () => (await findOpenApps(deps)).filter((app_id) => !failures.has(app_id))
-  async function carryOutAll(waiting: OpenWork[]) {
-    for (let apps = await findApps(); apps.length > 0 || waiting.length > 0; apps = await findApps()) {
-      let moved = false
-      for (const app_id of apps) {
-        signal.throwIfAborted()
-        const older = await whileRawEventsStay(deps, signal, (held) =>
-          eraseSome({ ...deps, ...held, taking }, run, app_id, held.signal),
-        ).catch((err: unknown) => ({ err }))
-        if ('err' in older) await failures.add(app_id, older.err)
-        else if (older.length === 0) {
-          moved = true
-          waits.delete(app_id)
-        } else logWait(deps, waits, app_id, older)
-      }
-      if (waiting.length > 0) {
-        waiting = await take()
-        if (waiting.length > 0) logWait(deps, waits, 'all', waiting)
-        else waits.delete('all')
-      }
-      if (moved && Math.abs(deps.now() - completed_ms) < limits.erasure_finish_pause_ms) continue
-      // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
-      await completeEmptied(deps, signal, failures)
-      completed_ms = deps.now()
-      if (moved) continue
-      if (Math.abs(deps.now() - noted_ms) >= day_ms) {
-        // Objects of events that came after earlier erasures wait for no consumer.
-        await rewriteNoted()
-        noted_ms = deps.now()
-      }
-      // Each look reads the audit objects of a day of the apps that have new requests.
-      if (waiting.length === 0 && Math.abs(deps.now() - looked_ms) >= look_again_ms) waiting = await take()
-      await deps.pause(wait_pause_ms, signal)
+  let open = waiting
+  const rewriteNoted = () => audit.rewriteNoted(signal).catch((err: unknown) => failures.add(null, err))
+  for (let apps = await findApps(context); apps.length > 0 || open.length > 0; apps = await findApps(context)) {
+    let moved = false
+    for (const app_id of apps) {
+      signal.throwIfAborted()
+      const older = await whileRawEventsStay(context, signal, (held) =>
+        eraseSome({ ...context, ...held }, run, app_id, held.signal),
+      ).catch((err: unknown) => ({ err }))
+      if ('err' in older) await failures.add(app_id, older.err)
+      else if (older.length === 0) {
+        moved = true
+        waits.delete(app_id)
+      } else logWait(context, waits, app_id, older)
     }
-    deps.atStep?.('rewrite noted objects')
-    await rewriteNoted()
-    await completeEmptied(deps, signal, failures)
+    if (open.length > 0) {
+      open = await taking.take()
+      if (open.length > 0) logWait(context, waits, 'all', open)
+      else waits.delete('all')
+    }
+    if (moved && Math.abs(now() - completed_ms) < limits.erasure_finish_pause_ms) continue
+    // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
+    await completeEmptied(context, signal, failures)
+    completed_ms = now()
+    if (moved) continue
+    if (Math.abs(now() - noted_ms) >= day_ms) {
+      // Objects of events that came after earlier erasures wait for no consumer.
+      await rewriteNoted()
+      noted_ms = now()
+    }
+    if (open.length === 0 && taking.isDue()) open = await taking.take()
+    await pause(wait_pause_ms, signal)
   }
-  await carryOutAll(await take())
-  // A request that was read a moment after the mark it was made before does not wait for the next run
-  // (docs/decisions/erasure.md#a-request-is-known-by-its-time).
-  const left = await take()
-  if (left.length > 0 || (await findApps()).length > 0) await carryOutAll(left)
-  failures.throwFirst()
+  context.atStep?.('rewrite noted objects')
+  await rewriteNoted()
+  await completeEmptied(context, signal, failures)
 }
 
 /**
