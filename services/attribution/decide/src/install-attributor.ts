@@ -19,13 +19,13 @@ import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attributi
 import { tickRecord } from '@tributary/tables/attribution/records'
 import type { RedecisionList, Slice, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
-import { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Lookups } from './lookups/lookups.ts'
 import { withoutErased } from './lookups/without-erased.ts'
 import { attributorMetrics } from './metrics.ts'
-import { type AppDone, decideApp, type LoadedApp, loadApp, type NamedInstalls } from './steps/decide-app.ts'
+import { type AppDone, decideApp, loadApp, type NamedInstalls } from './steps/decide-app.ts'
+import { inRounds } from './steps/in-rounds.ts'
 import { waitUntilRead } from './steps/read-before.ts'
 import { roundsOf } from './steps/rounds.ts'
 import type { WriterWait } from './writer-wait.ts'
@@ -36,8 +36,6 @@ const batch_records_max = 1000
 const linger_ms = 200
 /** JSON of a batch; what strangers may write into a fact is bounded too. */
 const batch_bytes_max = 4 * 1024 * 1024
-/** Apps of a round that are decided at the same time; each waits for some ten statements. */
-const apps_at_once = 4
 /** Clicks that are late are found by their writer, which has their installs decided again. */
 const clicks_wait_ms_max = 2000
 /** Re-decisions of a batch: new facts never wait for more than these. */
@@ -63,7 +61,6 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   const { broker, clickhouse, redecisions, attributionApps, erased, wait, logger } = deps
   const metrics = deps.registry && attributorMetrics(deps.registry)
   const failed = createFailedInserts()
-  const places = new Semaphore(apps_at_once)
 
   return defineConsumer<Found>({
     ...consumers.installAttributor,
@@ -178,10 +175,6 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     return { refused, taken: facts.filter((one) => !refused.has(one)) }
   }
 
-  /**
-   * Loads the rounds one after the other, and decides them one after the other once the wait is over. When it rejects, all that
-   * it began has ended.
-   */
   async function decideInRounds(
     { source, to, attempt, tombstones }: Batch<Found>,
     lookups: Lookups,
@@ -189,31 +182,11 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     waited: Promise<unknown>,
   ): Promise<AppDone[]> {
     const decided_at: DecidedAt = { log: source, offset: to, try: attempt }
-    const load = (app: NamedInstalls) => loadApp(attributionApps, lookups, tombstones, app)
-    const loading: Promise<LoadedApp[]>[] = []
-    for (const round of rounds) {
-      const before = loading.at(-1)
-      loading.push(Promise.resolve(before).then(() => ofEach(round, load)))
-    }
-    const all_loaded = timed('load', () => Promise.allSettled(loading))
-    const done: AppDone[] = []
-    try {
-      await waited
-      await timed('decide', async () => {
-        for (const loaded of loading)
-          done.push(...(await ofEach(await loaded, (app) => decideApp(deps, lookups, app, decided_at))))
-      })
-    } finally {
-      await all_loaded
-    }
-    return done
-  }
-
-  /** Does the same for some apps at the same time. Rejects when all have ended. */
-  async function ofEach<App, Done>(apps: readonly App[], work: (app: App) => Promise<Done>): Promise<Done[]> {
-    const all = apps.map((app) => places.runExclusive(() => work(app)))
-    await Promise.allSettled(all)
-    return Promise.all(all)
+    return inRounds(rounds, {
+      load: (app) => loadApp(attributionApps, lookups, tombstones, app),
+      decide: (app) => decideApp(deps, lookups, app, decided_at),
+      ...{ waited, timed },
+    })
   }
 
   /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */

@@ -1,14 +1,15 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Broker } from '@tributary/broker/broker'
 import { Decision } from '@tributary/contracts/attribution/decision'
-import { Found } from '@tributary/contracts/attribution/found'
+import { Found, type InstallFact } from '@tributary/contracts/attribution/found'
 import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { expect, test } from 'vitest'
 import { type MemoryTables, memoryLookups } from './model/memory-lookups.ts'
 import { app_id, click, hour_ms, install, other_app_id, t0, token } from './model/story.ts'
-import { apps } from './model/world.ts'
 
 /** All installs of the app with many name one click; the earliest stands last. */
 const many = Array.from({ length: 9 }, (_, n) =>
@@ -16,8 +17,21 @@ const many = Array.from({ length: 9 }, (_, n) =>
 )
 const few = install(9, { app_id: other_app_id, company_id: 'co-2' })
 
-/** An attributor whose verdicts are written at once; `fault` may reject what is about to be published. */
-function attributor(fault: (decisions: readonly Decision[]) => void = () => {}) {
+/** More apps with two installs than are loaded at the same time. */
+const others = Array.from({ length: 5 }, (_, n) =>
+  [0, 1].map((nth) => install(10 + 2 * n + nth, { app_id: `app-${3 + n}`, company_id: `co-${3 + n}` })),
+).flat()
+const apps = memoryAttributionApps([...many, few, ...others])
+
+interface Faults {
+  /** Awaited before the facts of an app are looked up. */
+  beforeFacts?: (app_id: string) => Promise<void>
+  /** May reject what is about to be published. */
+  beforePublish?: (decisions: readonly Decision[]) => void
+}
+
+/** An attributor whose verdicts are written at once. */
+function attributor({ beforeFacts = async () => {}, beforePublish = () => {} }: Faults = {}) {
   const tables: MemoryTables = { facts: [], clicks: [click(1)], newest: new Map(), floods: [] }
   const lookups = memoryLookups(tables)
   const decided: string[][] = []
@@ -27,6 +41,10 @@ function attributor(fault: (decisions: readonly Decision[]) => void = () => {}) 
     clickhouse: { query: async () => [], insert: async () => {} },
     lookups: {
       ...lookups,
+      async facts(app, ...given) {
+        await beforeFacts(app)
+        return lookups.facts(app, ...given)
+      },
       // Deciding begins with it.
       newest(app, uuids) {
         if (app === app_id) decided.push([...tables.newest.keys()])
@@ -38,19 +56,22 @@ function attributor(fault: (decisions: readonly Decision[]) => void = () => {}) 
       partitionCount: async () => 1,
       async publish(records: { value: Buffer }[]) {
         const decisions = records.map(({ value }) => Decision.parse(JSON.parse(value.toString())))
-        fault(decisions)
+        beforePublish(decisions)
         for (const decision of decisions) tables.newest.set(decision.install_uuid, decision)
       },
     } as unknown as Broker,
   })
-  const batch = (attempt: number) =>
+  const batch = (attempt: number, facts: readonly InstallFact[]) =>
     ({
       ...{ topic: 'installs.found.v1', partition: 0, source: 'installs.found.v1@a', from: 0, to: 9, token: 't' },
       ...{ attempt, tombstones: noTombstones, state: undefined, signal: new AbortController().signal },
       ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
-      records: [...many, few].map((fact) => ({ value: Found.parse(fact), record: {} })),
+      records: facts.map((fact) => ({ value: Found.parse(fact), record: {} })),
     }) as unknown as Batch<Found>
-  return { tables, decided, handle: (attempt: number) => handle(batch(attempt)) }
+  return {
+    ...{ tables, decided },
+    handle: (attempt: number, facts: readonly InstallFact[] = [...many, few]) => handle(batch(attempt, facts)),
+  }
 }
 
 test('the verdict of an app with few installs is published before the installs of one with many are decided', async () => {
@@ -59,12 +80,29 @@ test('the verdict of an app with few installs is published before the installs o
   expect(decided[0]).toEqual([few.install_uuid])
 })
 
+test('the verdict of an app with few installs waits for no look-up of an app with more', async () => {
+  const events: string[] = []
+  const { tables, handle } = attributor({
+    async beforeFacts(app) {
+      if (app === other_app_id) return
+      for (let turn = 0; events[0] === undefined && turn < 1000; turn++) await nextTurn()
+      events.push('looked up')
+    },
+    beforePublish: ([decision]) => void events.push(decision!.app_id),
+  })
+  await handle(1, [few, ...others])
+  expect(events[0]).toBe(other_app_id)
+  expect(tables.newest.size).toBe(11)
+})
+
 test('a batch that was killed between two apps leaves each install decided once, and as without the kill', async () => {
   const { handle: handleWhole, tables: whole } = attributor()
   await handleWhole(1)
   let kills = 1
-  const { handle, tables } = attributor((decisions) => {
-    if (decisions[0]!.app_id === app_id && kills-- > 0) throw new Error('killed')
+  const { handle, tables } = attributor({
+    beforePublish(decisions) {
+      if (decisions[0]!.app_id === app_id && kills-- > 0) throw new Error('killed')
+    },
   })
   await expect(handle(1)).rejects.toThrow('killed')
   expect([...tables.newest.keys()]).toEqual([few.install_uuid])
