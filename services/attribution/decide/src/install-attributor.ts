@@ -26,6 +26,7 @@ import { withoutErased } from './lookups/without-erased.ts'
 import { attributorMetrics } from './metrics.ts'
 import { type AppDone, decideApp, loadApp, type NamedInstalls } from './steps/decide-app.ts'
 import { inRounds } from './steps/in-rounds.ts'
+import { createLanded } from './steps/landed.ts'
 import { waitUntilRead } from './steps/read-before.ts'
 import { roundsOf } from './steps/rounds.ts'
 import type { WriterWait } from './writer-wait.ts'
@@ -61,6 +62,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   const { broker, clickhouse, redecisions, attributionApps, erased, wait, logger } = deps
   const metrics = deps.registry && attributorMetrics(deps.registry)
   const failed = createFailedInserts()
+  const withLanded = createLanded()
 
   return defineConsumer<Found>({
     ...consumers.installAttributor,
@@ -176,17 +178,20 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
   }
 
   async function decideInRounds(
-    { source, to, attempt, tombstones }: Batch<Found>,
+    batch: Batch<Found>,
     lookups: Lookups,
     rounds: readonly NamedInstalls[][],
     waited: Promise<unknown>,
   ): Promise<AppDone[]> {
+    const { source, to, attempt, tombstones, signal } = batch
     const decided_at: DecidedAt = { log: source, offset: to, try: attempt }
-    return inRounds(rounds, {
-      load: (app) => loadApp(attributionApps, lookups, tombstones, app),
-      decide: (app) => decideApp(deps, lookups, app, decided_at),
-      ...{ waited, timed },
-    })
+    return withLanded(batch, (landed) =>
+      inRounds(rounds, {
+        load: (app) => loadApp(attributionApps, lookups, tombstones, app),
+        decide: (app) => decideApp(deps, lookups, app, { decided_at, landed }),
+        ...{ waited, signal, timed },
+      }),
+    )
   }
 
   /** Gives back the facts that ClickHouse can't take; nothing is decided by them. */

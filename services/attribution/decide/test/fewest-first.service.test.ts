@@ -28,13 +28,16 @@ interface Faults {
   beforeFacts?: (app_id: string) => Promise<void>
   /** May reject what is about to be published. */
   beforePublish?: (decisions: readonly Decision[]) => void
+  /** May reject what is published. */
+  afterPublish?: (decisions: readonly Decision[]) => void
 }
 
 /** An attributor whose verdicts are written at once. */
-function attributor({ beforeFacts = async () => {}, beforePublish = () => {} }: Faults = {}) {
+function attributor({ beforeFacts = async () => {}, beforePublish = () => {}, afterPublish = () => {} }: Faults = {}) {
   const tables: MemoryTables = { facts: [], clicks: [click(1)], newest: new Map(), floods: [] }
   const lookups = memoryLookups(tables)
   const decided: string[][] = []
+  const published: string[] = []
   const { handle } = installAttributor({
     ...{ attributionApps: apps, geo: { lookUp: () => ({ country: null, datacenter: false }) }, now: () => t0 },
     redecisions: memoryRedecisions(),
@@ -57,20 +60,26 @@ function attributor({ beforeFacts = async () => {}, beforePublish = () => {} }: 
       async publish(records: { value: Buffer }[]) {
         const decisions = records.map(({ value }) => Decision.parse(JSON.parse(value.toString())))
         beforePublish(decisions)
+        published.push(...decisions.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}`))
         for (const decision of decisions) tables.newest.set(decision.install_uuid, decision)
+        afterPublish(decisions)
       },
     } as unknown as Broker,
   })
-  const batch = (attempt: number, facts: readonly InstallFact[]) =>
+  const batch = (attempt: number, facts: readonly InstallFact[], signal: AbortSignal) =>
     ({
       ...{ topic: 'installs.found.v1', partition: 0, source: 'installs.found.v1@a', from: 0, to: 9, token: 't' },
-      ...{ attempt, tombstones: noTombstones, state: undefined, signal: new AbortController().signal },
+      ...{ attempt, tombstones: noTombstones, state: undefined, signal },
       ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
       records: facts.map((fact) => ({ value: Found.parse(fact), record: {} })),
     }) as unknown as Batch<Found>
   return {
-    ...{ tables, decided },
-    handle: (attempt: number, facts: readonly InstallFact[] = [...many, few]) => handle(batch(attempt, facts)),
+    ...{ tables, decided, published },
+    handle: (
+      attempt: number,
+      facts: readonly InstallFact[] = [...many, few],
+      signal: AbortSignal = new AbortController().signal,
+    ) => handle(batch(attempt, facts, signal)),
   }
 }
 
@@ -113,4 +122,64 @@ test('a batch that was killed between two apps leaves each install decided once,
   const owners = [...tables.newest.values()].filter(({ verdict }) => verdict?.click_id === click(1).click_id)
   expect(owners.map(({ install_uuid }) => install_uuid)).toEqual([many.at(-1)!.install_uuid])
   expect(tables.newest.size).toBe(10)
+})
+
+/** An attributor with an app that fails again and again, and one whose publish comes but fails in these tries. */
+function failing(doubtful: readonly number[] = []) {
+  let attempt = 0
+  const one = attributor({
+    beforePublish([decision]) {
+      if (decision!.app_id === other_app_id) throw new Error('too large')
+    },
+    afterPublish([decision]) {
+      if (decision!.app_id === app_id && doubtful.includes(attempt)) throw new Error('perhaps it came')
+    },
+  })
+  return {
+    /** The installs that a try publishes. */
+    async publishedBy(nth: number) {
+      attempt = nth
+      const before = one.published.length
+      await expect(one.handle(nth, [few, ...others, ...many])).rejects.toThrow('too large')
+      return one.published.slice(before)
+    },
+  }
+}
+const named = (facts: readonly InstallFact[]) => facts.map(({ app_id, install_uuid }) => `${app_id}/${install_uuid}`)
+const inAnyOrder = (names: readonly string[]) =>
+  expect.toSatisfy((all: string[]) => `${all.toSorted()}` === `${names.toSorted()}`)
+
+test('an app that fails holds up the verdicts of no other, and has none published again by the next try', async () => {
+  const { publishedBy } = failing()
+  expect(await publishedBy(1)).toEqual(inAnyOrder(named([...others, ...many])))
+  expect(await publishedBy(2)).toEqual([])
+  expect(await publishedBy(3)).toEqual([])
+})
+
+test('what a try of another process may still publish is outranked by the next one here', async () => {
+  const { publishedBy } = failing()
+  await publishedBy(1)
+  expect(await publishedBy(3)).toEqual(inAnyOrder(named([...others, ...many])))
+  expect(await publishedBy(4)).toEqual([])
+})
+
+test('what a failed publish may still bring is outranked by the next try, of that app alone', async () => {
+  const { publishedBy } = failing([1])
+  await publishedBy(1)
+  expect(await publishedBy(2)).toEqual(inAnyOrder(named(many)))
+  expect(await publishedBy(3)).toEqual([])
+})
+
+test('a batch whose partition is lost loads and decides no further app', async () => {
+  const stop = new AbortController()
+  const looked_up = new Set<string>()
+  const { published, handle } = attributor({
+    async beforeFacts(app) {
+      looked_up.add(app)
+      if (app !== other_app_id) stop.abort(new Error('lost'))
+    },
+  })
+  await expect(handle(1, [few, ...others, ...many], stop.signal)).rejects.toThrow('lost')
+  expect(looked_up).not.toContain(app_id)
+  expect(published).not.toContain(named(many)[0])
 })

@@ -9,6 +9,7 @@ import type { Lookups } from '../lookups/lookups.ts'
 import { decideInOrder } from './decide-in-order.ts'
 import { type AppWork, type KnownFacts, loadEvidence, loadFacts } from './evidence.ts'
 import { findRedecisions } from './find-redecisions.ts'
+import type { Landed } from './landed.ts'
 import { publishDecisions } from './publish.ts'
 
 /** The facts and the re-decisions of a batch that name an app. */
@@ -56,7 +57,7 @@ export async function decideApp(
   { broker, redecisions, geo, now }: DecideAppDeps,
   lookups: Lookups,
   loaded: LoadedApp,
-  decided_at: DecidedAt,
+  { decided_at, landed }: { decided_at: DecidedAt; landed: Landed },
 ): Promise<AppDone> {
   if (loaded.unknown !== undefined) {
     return { published: 0, touched: 0, dropped: [{ reason: 'unknown_app', count: loaded.unknown }] }
@@ -68,15 +69,18 @@ export async function decideApp(
   const decided = await decideInOrder(evidence, decided_at_ms)
   const touched = await findRedecisions(lookups, work, evidence, decided)
   // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
-  const told = decided.filter(({ changed }) => changed || decided_at.try > 1)
+  const told = decided.filter(({ changed, install }) => changed || (decided_at.try > 1 && !landed.has(install)))
   // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
   //    written finds nothing changed, and would add nothing.
   await redecisions.add(touched)
-  // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try.
+  // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try. A publish that
+  //    fails may have come, or still come.
+  for (const { install } of told) landed.delete(install)
   await publishDecisions(
     broker,
     told.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
   )
+  for (const { install } of decided) landed.add(install)
   const has = new Set(decided.map(({ install }) => install.install_uuid))
   const unknown = [...work.again].filter((uuid) => !has.has(uuid)).length
   return {

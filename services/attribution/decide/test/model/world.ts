@@ -121,38 +121,40 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
     },
   } as unknown as Broker
 
-  const attributor = installAttributor({
-    ...{ broker, lookups: mirror?.lookups ?? memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
-    redecisions: {
-      ...list,
-      add: (installs) => killably(() => list.add(installs)),
-      take: (slice) =>
-        killably(async () => {
-          const entries = await list.take(slice, 1 + pick(3))
-          taken = [slice, entries]
-          return entries
-        }),
-      async finish(slice, decided) {
-        try {
-          return await killably(() => list.finish(slice, decided))
-        } catch (err) {
-          fallAsleep([])
-          throw err
-        }
-      },
-    },
-    clickhouse: {
-      query: async () => [],
-      insert: (block) =>
-        killably(async () => {
-          await mirror?.insert(block)
-          for (const line of String(block.lines).split('\n')) {
-            const fact = JSON.parse(JSON.parse(line)[5]) as Fact
-            if (!tables.facts.some(({ place }) => byPlace(place, fact.place) === 0)) tables.facts.push(fact)
+  const newProcess = () =>
+    installAttributor({
+      ...{ broker, lookups: mirror?.lookups ?? memoryLookups(tables), attributionApps: apps, geo, now: () => clock.ms },
+      redecisions: {
+        ...list,
+        add: (installs) => killably(() => list.add(installs)),
+        take: (slice) =>
+          killably(async () => {
+            const entries = await list.take(slice, 1 + pick(3))
+            taken = [slice, entries]
+            return entries
+          }),
+        async finish(slice, decided) {
+          try {
+            return await killably(() => list.finish(slice, decided))
+          } catch (err) {
+            fallAsleep([])
+            throw err
           }
-        }),
-    },
-  })
+        },
+      },
+      clickhouse: {
+        query: async () => [],
+        insert: (block) =>
+          killably(async () => {
+            await mirror?.insert(block)
+            for (const line of String(block.lines).split('\n')) {
+              const fact = JSON.parse(JSON.parse(line)[5]) as Fact
+              if (!tables.facts.some(({ place }) => byPlace(place, fact.place) === 0)) tables.facts.push(fact)
+            }
+          }),
+      },
+    })
+  let attributor = newProcess()
 
   let next = 0
   let tombstones = noTombstones
@@ -174,6 +176,8 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
           break
         } catch (err) {
           if (!(err instanceof Killed)) throw err
+          // Otherwise what failed is tried again by the same one.
+          if (pick(2) === 0) attributor = newProcess()
           await between()
         }
       }
