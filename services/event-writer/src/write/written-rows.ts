@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { insertSettings } from '@tributary/clickhouse/insert-settings'
-import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { type DerivedName, derivedFromEvents, derivedOf } from '@tributary/contracts/tables'
@@ -52,6 +52,8 @@ export interface CompleteOptions {
 
 /** Of one statement: a table that failed for want of memory must not fail so again. */
 const fill_rows_max = 10_000
+/** Days of apps of one statement, which stays far below `statement_bytes_max`. */
+const days_max = 10_000
 
 /**
  * Puts rows that `events_raw_v1` holds into every other table that lacks them; they stand in the order in which they were
@@ -101,11 +103,14 @@ async function selectHeld<Found extends Row>(
   rows: readonly Found[],
   range: Range,
 ): Promise<Found[]> {
-  if (rows.length === 0) return []
-  const found = await clickhouse.query<{ offset: number }>(
-    `SELECT DISTINCT offset FROM ${table} AS t WHERE ${within(rows, range)}`,
-  )
-  const held = new Set(found.map(({ offset }) => offset))
+  const held = new Set<number>()
+  const days = daysOf(rows)
+  for (let at = 0; at < days.length; at += days_max) {
+    const found = await clickhouse.query<{ offset: number }>(
+      `SELECT DISTINCT offset FROM ${table} AS t WHERE ${within(days.slice(at, at + days_max), range)}`,
+    )
+    for (const { offset } of found) held.add(offset)
+  }
   return rows.filter(({ record }) => held.has(record.offset))
 }
 
@@ -117,7 +122,7 @@ async function fill(
 ) {
   const { rows, name } = block
   const offsets = [...new Set(rows.map(({ record }) => record.offset))]
-  const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(rows, range)}
+  const relation = `(SELECT * FROM ${view.source} AS t WHERE ${within(daysOf(rows), range)}
     AND t.offset IN CAST('[${offsets}]', 'Array(UInt64)'))`
   await fence()
   await fillTable(clickhouse, view, relation, `${token}/fill/${view.target}/${name}`, attempt)
@@ -136,10 +141,19 @@ async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: str
   )
 }
 
-/** Bounds what is read by apps and days, which the tables are ordered by. */
-function within(rows: readonly Row[], { source, partition, from, to }: Range): string {
-  const days = rows.map(({ day }) => day).toSorted()
-  return `t.app_id IN (${textLiterals(rows.map(({ app_id }) => app_id))})
-    AND t.day BETWEEN ${textLiteral(days[0]!)} AND ${textLiteral(days.at(-1)!)}
+/** A day of an app, as a tuple of SQL. */
+type DayTuple = string
+
+/** The days of these rows, in an order that brings those of an app together. */
+const daysOf = (rows: readonly Row[]): DayTuple[] =>
+  [...new Set(rows.map(({ app_id, day }) => `(${textLiteral(app_id)},${textLiteral(day)})`))].toSorted()
+
+/**
+ * Bounds what is read by days of apps, which the tables are ordered by: as tuples, because an event of 2010 would have the
+ * other apps read from 2010 on. The primary key serves a constant set of tuples (docs/adr/0412).
+ */
+function within(days: readonly DayTuple[], { source, partition, from, to }: Range): string {
+  const set = textLiteral(`[${days.join(',')}]`)
+  return `(t.app_id, t.day) IN CAST(${set}, 'Array(Tuple(String, Date))')
     AND t.topic = ${textLiteral(source)} AND t.partition = ${partition} AND t.offset BETWEEN ${from} AND ${to}`
 }
