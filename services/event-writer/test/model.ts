@@ -35,6 +35,8 @@ export const received = fc.record({
 
 /** An event of a record of the log. */
 export interface LoggedEvent extends SentEvent {
+  /** Its place among all events of the log; copies are known by it. */
+  index: number
   offset: number
   user_id: unknown
 }
@@ -42,10 +44,10 @@ export interface LoggedEvent extends SentEvent {
 /** The events of a log that count. */
 export const countedEvents = (
   log: readonly { partition: number; offset: number; envelope: Envelope }[],
-): LoggedEvent[] => counted.countedEvents(log.flatMap(loggedEvents))
+): LoggedEvent[] => counted.countedEvents(log.flatMap(loggedEvents).map((event, index) => ({ ...event, index })))
 
 const loggedEvents = ({ partition, offset, envelope }: { partition: number; offset: number; envelope: Envelope }) =>
-  (envelope.events as ReceivedEvent[]).map((event): LoggedEvent => {
+  (envelope.events as ReceivedEvent[]).map((event): Omit<LoggedEvent, 'index'> => {
     const { install_uuid, received_at_ms, sent_at_ms = received_at_ms, source } = envelope
     const { event_id, event_name, event_ts_ms, revenue, currency, transaction_id, user_id, props } = event
     return {
@@ -65,18 +67,12 @@ const loggedEvents = ({ partition, offset, envelope }: { partition: number; offs
 export function countedMoney(events: readonly LoggedEvent[]) {
   const upTo = ({ partition }: LoggedEvent, n: number) =>
     events.slice(0, n + 1).filter((one) => one.partition === partition)
-  const gross = events.flatMap((event, n) => counted.countedMoney(upTo(event, n)).filter((one) => isSame(one, event)))
-  const best = counted.countedMoney(events)
-  return { gross, cancelled: gross.filter((event) => !best.some((one) => isSame(one, event))) }
+  const gross = events.flatMap((event, n) =>
+    counted.countedMoney(upTo(event, n)).filter(({ index }) => index === event.index),
+  )
+  const best = new Set(counted.countedMoney(events).map(({ index }) => index))
+  return { gross, cancelled: gross.filter(({ index }) => !best.has(index)) }
 }
-
-/** Events that count have different ids, or days that are far apart. */
-const isSame = (a: LoggedEvent, b: LoggedEvent): boolean =>
-  a.install_uuid === b.install_uuid &&
-  a.event_id === b.event_id &&
-  a.event_ts_ms === b.event_ts_ms &&
-  a.offset === b.offset &&
-  counted.isInstall(a) === counted.isInstall(b)
 
 /** What every table must hold for these events. */
 export function modelTables(events: readonly LoggedEvent[]) {
@@ -91,7 +87,7 @@ export function modelTables(events: readonly LoggedEvent[]) {
   const activity = new Map<string, { min: number; max: number }>()
   for (const event of events) {
     const name = `${dayOf(event)} ${event.event_name}`
-    const micros = gross.find((one) => isSame(one, event))?.micros ?? 0n
+    const micros = gross.find(({ index }) => index === event.index)?.micros ?? 0n
     const currency = event.revenue === null ? '-' : (event.currency ?? 'USD').toUpperCase()
     for (const key of [name, `${name} ${currency}`]) {
       const sum = sums.get(key) ?? { events: 0, micros: 0n, installs: new Set() }
