@@ -150,7 +150,8 @@ const daysOf = (rows: readonly Row[]): DayTuple[] =>
 
 /**
  * Bounds what is read by days of apps, which the tables are ordered by: as tuples, because an event of 2010 would have the
- * other apps read from 2010 on. The primary key serves a constant set of tuples (docs/adr/0412).
+ * other apps read from 2010 on. The primary key serves a constant set of tuples
+ * (docs/decisions/writing.md#late-keys-are-looked-up-by-tuples).
  */
 function within(days: readonly DayTuple[], { source, partition, from, to }: Range): string {
   const set = textLiteral(`[${days.join(',')}]`)

@@ -48,7 +48,7 @@ export function settleWhenAsked(deps: SettlerJobsDeps) {
 }
 
 function cutOf(before: EarlierJob | null, now_ms: number): Cut | null {
-  if (before === null || now_ms - before.ended_at_ms > going_on_ms_max) return null
+  if (before === null || Math.abs(now_ms - before.ended_at_ms) > going_on_ms_max) return null
   return (before.outcome as { cut?: Cut }).cut ?? null
 }
 
