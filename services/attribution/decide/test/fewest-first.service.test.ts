@@ -136,6 +136,7 @@ function failing(doubtful: readonly number[] = []) {
     },
   })
   return {
+    clicks: one.tables.clicks,
     /** The installs that a try publishes. */
     async publishedBy(nth: number) {
       attempt = nth
@@ -168,6 +169,17 @@ test('what a failed publish may still bring is outranked by the next try, of tha
   await publishedBy(1)
   expect(await publishedBy(2)).toEqual(inAnyOrder(named(many)))
   expect(await publishedBy(3)).toEqual([])
+})
+
+test('what a later try decided otherwise and failed to publish is outranked by the one after it', async () => {
+  const { clicks, publishedBy } = failing([2])
+  clicks.length = 0
+  await publishedBy(1)
+  clicks.push(click(1))
+  const changed = await publishedBy(2)
+  expect(changed).toContain(named(many).at(-1))
+  expect(await publishedBy(3)).toEqual(changed)
+  expect(await publishedBy(4)).toEqual([])
 })
 
 test('a batch whose partition is lost loads and decides no further app', async () => {
