@@ -262,6 +262,62 @@ test('the only request of an app is carried out within its turn, and completed, 
   await db.pool.query('DELETE FROM erasure_requests')
 })
 
+test('a request that comes while the flood of another app is erased is taken, carried out and completed beside it', async () => {
+  const [flooded, other] = [await makeApp(), await makeApp()]
+  const flood = Array.from({ length: 300 }, (_, n) => ({ app_id: flooded, install_uuid: `flood-${n}` }))
+  const queue = (asked: readonly { app_id: string; install_uuid: string }[]) =>
+    queueErasures(
+      { pool: db.pool, masterKeys },
+      asked.map((one) => ({ ...one, requested_at_ms: midnight - 1, asked_by: 'sdk' as const })),
+    )
+  await queue(flood)
+  let now_ms = midnight
+  let turns = 0
+  const states = new Set<string | undefined>()
+  await runOnce(
+    emptyDeps({
+      now: () => now_ms,
+      async findOlderWork() {
+        now_ms += 30_000
+        turns += 1
+        if (turns === 2) await queue([{ app_id: other, install_uuid: 'a' }])
+        if (turns < 11) states.add(await stateOf(other))
+        return []
+      },
+    }),
+  )
+  expect(turns).toBeGreaterThan(11)
+  expect(states).toContain('completed')
+  await db.pool.query('DELETE FROM erasure_requests; DELETE FROM erasure_runs')
+})
+
+test('a run ends when what it began with is erased, however many requests come meanwhile, and another one takes these', async () => {
+  const app_id = await makeApp()
+  await ask(app_id)
+  let now_ms = midnight
+  let asked = 0
+  await runOnce(
+    emptyDeps({
+      now: () => now_ms,
+      async findOlderWork() {
+        now_ms += 30_000
+        asked += 1
+        if (asked > 100) throw new Error('without an end')
+        const more = { app_id, install_uuid: `more-${asked}`, requested_at_ms: now_ms, asked_by: 'sdk' as const }
+        await queueErasures({ pool: db.pool, masterKeys }, [more])
+        return []
+      },
+    }),
+  )
+  expect(await stateOf(app_id)).toBe('completed')
+  await runOnce(emptyDeps({ now: () => now_ms }))
+  const { rows } = await db.pool.query(
+    'SELECT count(*)::int AS left FROM erasure_requests WHERE install_uuid IS NOT NULL',
+  )
+  expect(rows).toEqual([{ left: 0 }])
+  await db.pool.query('DELETE FROM erasure_requests; DELETE FROM erasure_runs')
+})
+
 test('notes of an app whose salt is unreadable stop no other', async () => {
   const lost = openMasterKeys([{ id: 'lost', key: Buffer.alloc(32, 9) }])
   const locked = await makeApp(lost)

@@ -131,6 +131,26 @@ test.each([1, 2, 5])(
   },
 )
 
+test('a run that was broken off rewrites what any version of an object may have kept, by whatever clock it began', async () => {
+  await db.pool.query('DELETE FROM erasure_requests; DELETE FROM erasure_runs')
+  await requestRun(db.pool, midnight + day_ms)
+  const since = async (fails: boolean, ms: number) => {
+    const seen: unknown[] = []
+    const { audit } = emptyDeps()
+    async function rewriteNoted() {
+      seen.push(...(await db.pool.query('SELECT begun_at_ms FROM erasure_runs WHERE ended_at_ms IS NULL')).rows)
+      if (fails) throw new Error('killed')
+    }
+    const run = erasureJob(emptyDeps({ now: () => ms, audit: { ...audit, rewriteNoted } }))(
+      new AbortController().signal,
+    )
+    await (fails ? expect(run).rejects.toThrow('killed') : run)
+    return seen
+  }
+  expect(await since(true, midnight + day_ms)).toEqual([{ begun_at_ms: String(midnight + day_ms) }])
+  expect(await since(false, midnight)).toEqual([{ begun_at_ms: '0' }])
+})
+
 test('the certificate of an app that is not there is unknown_app', async () => {
   const asked = findCertificate({ pool: db.pool, masterKeys }, 'none', 'a')
   await expect(asked).rejects.toMatchObject({ code: 'unknown_app' })

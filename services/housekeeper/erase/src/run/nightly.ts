@@ -33,7 +33,11 @@ export function erasureJob(deps: EraserDeps): (signal: AbortSignal) => Promise<v
 async function runAll(deps: EraserDeps, signal: AbortSignal): Promise<void> {
   const { pool, now } = deps
   for (let run = await findNext(pool); run !== null; run = await findNext(pool)) {
-    await pool.query('UPDATE erasure_runs SET begun_at_ms = coalesce(begun_at_ms, $2) WHERE run = $1', [run, now()])
+    // One that was broken off may have left old versions of objects, by whatever clock it began: 0 is before all of them.
+    await pool.query(
+      'UPDATE erasure_runs SET begun_at_ms = CASE WHEN begun_at_ms IS NULL THEN $2::bigint ELSE 0 END WHERE run = $1',
+      [run, now()],
+    )
     await runErasures(deps, run, signal)
     await pool.query('UPDATE erasure_runs SET ended_at_ms = $2 WHERE run = $1', [run, now()])
   }

@@ -62,7 +62,8 @@ export async function takeRequests(store: RequestStore, failed: FailedApps): Pro
   return taken
 }
 
-async function findQueuedApps(salts: Salts): Promise<string[]> {
+/** The apps with requests that are not taken. */
+export async function findQueuedApps(salts: Salts): Promise<string[]> {
   const { rows } = await salts.pool.query<{ app_id: string }>(
     `SELECT DISTINCT app_id FROM erasure_requests
      WHERE install_uuid IS NOT NULL AND mark_ms IS NULL AND requested_at_ms > erased_up_to_ms ORDER BY app_id`,
@@ -174,11 +175,13 @@ export async function findLockedApps(salts: Salts): Promise<string[]> {
   return rows.map(appOf).filter((app_id) => !readable.has(app_id))
 }
 
-/** The apps that have something to erase. */
-export async function findOpenApps(salts: Salts): Promise<string[]> {
+/** The apps that have something to erase; with `up_to` of tombstones up to that number. */
+export async function findOpenApps(salts: Salts, up_to: number | null = null): Promise<string[]> {
   const { rows } = await salts.pool.query<{ app_id: string }>(
-    `SELECT app_id FROM erasure_requests WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NULL
-     UNION SELECT app_id FROM erasure_batches ORDER BY app_id`,
+    `SELECT app_id FROM erasure_requests
+     WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NULL AND tombstones <= coalesce($1, tombstones)
+     UNION SELECT app_id FROM erasure_batches WHERE tombstones <= coalesce($1, tombstones) ORDER BY app_id`,
+    [up_to],
   )
   return withReadableSalt(salts, rows.map(appOf))
 }
@@ -204,14 +207,18 @@ export async function findNextInstalls(pool: Pool, app_id: string): Promise<Next
   }
 }
 
-/** The installs whose tables are empty and that are not completed yet, of apps that have nothing else to erase. */
-export async function findEmptied(pool: Pool): Promise<Map<string, ErasedInstall[]>> {
+/**
+ * The installs whose tables are empty and that are not completed yet, of apps that have nothing else to erase; of all apps those with
+ * tombstones up to `up_to`.
+ */
+export async function findEmptied(pool: Pool, up_to = 0): Promise<Map<string, ErasedInstall[]>> {
   const { rows } = await pool.query<{ app_id: string; install_uuid: string; mark_ms: string }>(
     `SELECT app_id, install_uuid, mark_ms FROM erasure_requests AS e
-     WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NOT NULL AND NOT EXISTS (
+     WHERE mark_ms IS NOT NULL AND emptied_at_ms IS NOT NULL AND (tombstones <= $1 OR NOT EXISTS (
        SELECT 1 FROM erasure_requests AS open
-       WHERE open.app_id = e.app_id AND open.mark_ms IS NOT NULL AND open.emptied_at_ms IS NULL)
+       WHERE open.app_id = e.app_id AND open.mark_ms IS NOT NULL AND open.emptied_at_ms IS NULL))
      ORDER BY app_id, install_hash`,
+    [up_to],
   )
   const installs = Map.groupBy(rows, ({ app_id }) => app_id)
   return new Map(

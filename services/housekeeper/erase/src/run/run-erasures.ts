@@ -4,6 +4,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import type { InstallOfApp } from '@tributary/erasure/older-intents'
 import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
+import { requestRun } from '@tributary/erasure/runs'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
@@ -23,12 +24,13 @@ import {
   findLockedApps,
   findNextInstalls,
   findOpenApps,
+  findQueuedApps,
   removeErasedClicks,
   removeMarks,
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
 import { endBatch, findBatch, storeBatch, storePlan } from './stored-batches.ts'
-import { type TakeDeps, type Taking, takeInTurn } from './take-in-turn.ts'
+import { newestNumber, type TakeDeps, type Taking, takeInTurn } from './take-in-turn.ts'
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
@@ -56,13 +58,16 @@ export interface EraserDeps extends Omit<TakeDeps, 'findAudited' | 'whileRawEven
 
 /** Between two looks whether consumers have ended the batches that hold everything up. */
 const wait_pause_ms = 250
-/** Between two looks for new requests while consumers hold others up. */
-const look_again_ms = 60_000
+/** Completing erasures rests at least so long while others go on. */
+const rest_ms_min = 60_000
+/** Between two looks for new requests. */
+const look_again_ms = 10_000
 
 /**
- * One run: takes what is queued, empties the tables of each app in turn, a batch at a time, rewrites parts and audit objects,
- * and completes the requests. It first goes on with the batches that an earlier run left half-done. Rejects when an engine is away or
- * the signal fires; the next call goes on. What fails for one app is logged, and rejects when all others are done. The caller holds a lease, so one process at a time erases.
+ * One run: takes what is queued, empties the tables of each app in turn, a batch at a time, rewrites parts and audit objects, and
+ * completes the requests. It first goes on with the batches that an earlier run left half-done, and asks for another run where
+ * requests came meanwhile. Rejects when an engine is away or the signal fires; the next call goes on. What fails for one app is logged,
+ * and rejects when all others are done. The caller holds a lease, so one process at a time erases.
  */
 export async function runErasures(deps: EraserDeps, run: number, signal: AbortSignal): Promise<void> {
   // A statement of an earlier process may still run in the engine, and end after those of this one.
@@ -74,15 +79,15 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const failures = openFailures(deps, signal)
   const taking = await openTaking(deps, failures, signal)
   const context = { ...deps, run, taking, failures }
-  await carryOutAll(context, await taking.take(), signal)
-  // A request that was read a moment after the mark it was made before does not wait for the next run (docs/decisions/erasure.md#a-request-is-known-by-its-time).
-  const waiting = await taking.take()
-  if (waiting.length > 0 || (await findApps(context)).length > 0) await carryOutAll(context, waiting, signal)
+  await carryOutFirst(context, await taking.take(), signal)
   failures.throwFirst()
+  // What was taken or asked for meanwhile belongs to the next run: no flood of requests keeps this one from its end.
+  const left = [...(await findOpenApps(deps)), ...(await findQueuedApps(deps))]
+  if (left.length > 0) await requestRun(deps.pool, deps.now())
 }
 
 interface RunTaking extends Taking {
-  /** Whether the last look for requests was long ago: each reads the audit objects of a day of the apps that have new ones. */
+  /** Whether the last look for requests was some time ago: each reads the audit objects of a day of the apps that have new ones. */
   isDue(): boolean
 }
 
@@ -124,20 +129,24 @@ interface RunContext extends EraserDeps {
   failures: Failures
 }
 
-const findApps = async (context: RunContext): Promise<string[]> =>
-  (await findOpenApps(context)).filter((app_id) => !context.failures.has(app_id))
+/** The apps that have not failed. */
+const unfailed = ({ failures }: RunContext, apps: readonly string[]) => apps.filter((app_id) => !failures.has(app_id))
 
-/** Carries out what is taken, until no app has anything left; `waiting` is what taking waits for. */
-async function carryOutAll(context: RunContext, waiting: OpenWork[], signal: AbortSignal): Promise<void> {
-  const { run, taking, failures, audit, now, pause } = context
+/**
+ * Carries out all that is open, app by app in turn, until what was taken first is done; `waiting` is what taking waits for. What is asked
+ * for meanwhile is taken too and has its turns, so that no app waits for the flood of another one.
+ */
+async function carryOutFirst(context: RunContext, waiting: OpenWork[], signal: AbortSignal): Promise<void> {
+  const { run, taking, failures, audit, pool, now, pause } = context
   const waits = new Map<string, number>()
-  let completed_ms = now()
+  const finish = finisher(context, failures, signal)
   let noted_ms = Number.NEGATIVE_INFINITY
   let open = waiting
+  let first = open.length > 0 ? null : await newestNumber(pool)
   const rewriteNoted = () => audit.rewriteNoted(signal).catch((err: unknown) => failures.add(null, err))
-  for (let apps = await findApps(context); apps.length > 0 || open.length > 0; apps = await findApps(context)) {
+  while (first === null || unfailed(context, await findOpenApps(context, first)).length > 0) {
     let moved = false
-    for (const app_id of apps) {
+    for (const app_id of unfailed(context, await findOpenApps(context))) {
       signal.throwIfAborted()
       const older = await whileRawEventsStay(context, signal, (held) =>
         eraseSome({ ...context, ...held }, run, app_id, held.signal),
@@ -148,27 +157,43 @@ async function carryOutAll(context: RunContext, waiting: OpenWork[], signal: Abo
         waits.delete(app_id)
       } else logWait(context, waits, app_id, older)
     }
-    if (open.length > 0) {
+    if (open.length > 0 || taking.isDue()) {
       open = await taking.take()
       if (open.length > 0) logWait(context, waits, 'all', open)
-      else waits.delete('all')
+      else {
+        waits.delete('all')
+        first ??= await newestNumber(pool)
+      }
     }
-    if (moved && Math.abs(now() - completed_ms) < limits.erasure_finish_pause_ms) continue
-    // No app waits for the flood of another one, nor for a consumer that holds another one up, perhaps for days.
-    await completeEmptied(context, signal, failures)
-    completed_ms = now()
+    await finish(moved)
     if (moved) continue
     if (Math.abs(now() - noted_ms) >= day_ms) {
       // Objects of events that came after earlier erasures wait for no consumer.
       await rewriteNoted()
       noted_ms = now()
     }
-    if (open.length === 0 && taking.isDue()) open = await taking.take()
     await pause(wait_pause_ms, signal)
   }
   context.atStep?.('rewrite noted objects')
   await rewriteNoted()
-  await completeEmptied(context, signal, failures)
+  await completeEmptied(context, signal, failures, first)
+}
+
+/**
+ * Completes the apps that have nothing else to erase, also while others go on. It rewrites parts of all apps, so beside work that goes on it rests
+ * for ten times as long as it took.
+ */
+function finisher(deps: EraserDeps, failures: Failures, signal: AbortSignal): (moved: boolean) => Promise<void> {
+  const { now } = deps
+  let ended_ms = now()
+  let rest_ms = rest_ms_min
+  return async (moved) => {
+    if (moved && Math.abs(now() - ended_ms) < rest_ms) return
+    const begun_ms = now()
+    await completeEmptied(deps, signal, failures)
+    ended_ms = now()
+    rest_ms = Math.min(limits.erasure_finish_pause_ms, Math.max(rest_ms_min, 10 * (ended_ms - begun_ms)))
+  }
 }
 
 /**
@@ -247,9 +272,9 @@ async function beginBatch(deps: RunDeps, run: number, app_id: string): Promise<O
 }
 
 /** Parts and audit objects, once for all requests whose tables are empty; then these are completed. */
-async function completeEmptied(deps: EraserDeps, signal: AbortSignal, failures: Failures): Promise<void> {
+async function completeEmptied(deps: EraserDeps, signal: AbortSignal, failures: Failures, up_to = 0): Promise<void> {
   const { pool, audit, atStep } = deps
-  const emptied = [...(await findEmptied(pool))].filter(([app_id]) => !failures.has(app_id))
+  const emptied = [...(await findEmptied(pool, up_to))].filter(([app_id]) => !failures.has(app_id))
   if (emptied.length === 0) return
   atStep?.('rewrite parts')
   await rewriteParts(deps.clickhouse, signal)

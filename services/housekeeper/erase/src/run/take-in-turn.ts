@@ -53,7 +53,8 @@ export async function takeInTurn(deps: TakeDeps, failed: FailedApps): Promise<Ta
   }
 }
 
-async function newestNumber(pool: Pool): Promise<number> {
+/** The number of the newest tombstone. */
+export async function newestNumber(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ number: string }>('SELECT coalesce(max(number), 0) AS number FROM tombstones')
   return Number(rows[0]!.number)
 }
