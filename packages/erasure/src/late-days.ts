@@ -41,7 +41,7 @@ export function openLateDays({ pool, elapsed, logger }: LateDaysOptions): LateDa
     onStaleAnswer() {},
   })
   /** The days of apps that were noted, since a time. */
-  let noted = { since_ms: elapsed(), days: new Map<string, Promise<void>>() }
+  let noted = { since_ms: Number.NEGATIVE_INFINITY, days: new Map<string, Promise<void>>() }
 
   function noteOnce(app_id: string, day: string): Promise<void> {
     if (elapsed() - noted.since_ms >= noted_ms_max) noted = { since_ms: elapsed(), days: new Map() }
