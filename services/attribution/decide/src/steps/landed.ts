@@ -18,17 +18,17 @@ type Try = Pick<Batch<unknown>, 'topic' | 'partition' | 'token' | 'attempt'>
  * one of another process, and beside one that is still at work here, nothing is known.
  */
 export function createLanded() {
-  const kept = new Map<string, { token: string; attempt: number; names: Set<string> }>()
+  const kept = new Map<string, { batch: string; attempt: number; names: Set<string> }>()
   const nameOf = ({ app_id, install_uuid }: InstallOfApp) => `${app_id}/${install_uuid}`
 
   return async function withLanded<T>(
-    { topic, partition, token, attempt }: Try,
+    { topic, partition, token: batch, attempt }: Try,
     work: (landed: Landed) => Promise<T>,
   ): Promise<T> {
     const place = `${topic}/${partition}`
     const last = kept.get(place)
     kept.delete(place)
-    const names = last?.token === token && last.attempt === attempt - 1 ? last.names : new Set<string>()
+    const names = last?.batch === batch && last.attempt === attempt - 1 ? last.names : new Set<string>()
     try {
       return await work({
         has: (install) => names.has(nameOf(install)),
@@ -36,7 +36,7 @@ export function createLanded() {
         delete: (install) => void names.delete(nameOf(install)),
       })
     } finally {
-      kept.set(place, { token, attempt, names })
+      kept.set(place, { batch, attempt, names })
     }
   }
 }
