@@ -57,9 +57,12 @@ export async function openWorld({ clickhouse, attributionApps, geo, now, partiti
       appsWithSecrets: attributionApps,
       geo,
       now,
+      elapsed: now,
       logger,
       registry,
     },
+    // Retention has blanked nothing.
+    postgres: { query: async () => ({ rows: [] }) },
     ...{ audit: memoryAuditStore(), embedded: true, config: {}, onClose: () => {}, troubles: [] },
   }
   const parts = [installFinder, clickWriter, installAttributor, installWriter] as unknown as ServiceParts<
