@@ -22,7 +22,7 @@ export interface LateDaysOptions {
  * (docs/decisions/erasure.md#objects-of-blanked-days-are-noted).
  */
 export interface LateDays {
-  /** To be awaited before an object of this UTC day (`YYYY-MM-DD`) is put. It costs a look into memory, but for a late day. */
+  /** Writers await it before they put an object of this UTC day (`YYYY-MM-DD`). A day that is not late costs a look into memory. */
   note(app_ids: Iterable<string>, day: string): Promise<void>
 }
 

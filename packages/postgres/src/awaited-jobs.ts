@@ -9,7 +9,7 @@ export type AwaitedKind = 'replay' | 'dead_retry'
 /** How far the work has come. */
 export interface AwaitedState {
   begun: boolean
-  /** What the work shows of itself; null until it does. */
+  /** The work shows it of itself; null until then. */
   progress: object | null
   /** The answer of the work, `{ error }` when it failed or broke off; null until it has ended. */
   outcome: object | null
@@ -28,7 +28,7 @@ export interface JobInHand {
 
 /** Between two signs of life of whoever works. */
 const sign_ms = 1000
-/** Whoever gave no sign for so long counts as gone: on the clock of PostgreSQL, which all processes share. */
+/** A process that gave no sign for so long counts as gone, by the clock of PostgreSQL, which all share. */
 const from_now = `now() + interval '15 seconds'`
 const brokenOff = { error: 'It broke off.' }
 const notBegun = { error: 'It has not begun.' }
@@ -124,7 +124,7 @@ async function workOn(
   { now, stop, lost, work }: AwaitedWork & { lost: AbortSignal },
 ): Promise<void> {
   const left = new AbortController()
-  const unknown = new AbortController()
+  const given_up = new AbortController()
   let progress: () => object | null = () => null
   const shown = () => {
     const current = progress()
@@ -133,7 +133,7 @@ async function workOn(
   const show = (given: () => object) => {
     progress = given
   }
-  const ended = AbortSignal.any([stop, lost, unknown.signal])
+  const ended = AbortSignal.any([stop, lost, given_up.signal])
   const working = work({ asked, left: left.signal, ended, show })
   let over = false
   const end = working
@@ -155,7 +155,7 @@ async function workOn(
     }
   }
 
-  const [result] = await Promise.allSettled([working, giveSigns().catch((err: unknown) => unknown.abort(err))])
+  const [result] = await Promise.allSettled([working, giveSigns().catch((err: unknown) => given_up.abort(err))])
   const failed = result.status === 'rejected'
   await pool.query(
     `UPDATE jobs SET ended_at_ms = $2, outcome = $3, progress = coalesce($4, progress)

@@ -17,7 +17,7 @@ const ask = (asked: object = {}) => askAwaited(postgres.pool, 'replay', asked, n
 const look = (number: number | null) => awaitJob(postgres.pool, number!)
 const take = (work: (job: JobInHand) => Promise<object> = async () => ({}), stop = running) =>
   doAwaited(postgres.pool, 'replay', { now, stop, work })
-/** As if nobody had given a sign for so long. */
+/** Makes the last sign too old. */
 const silence = (who: 'awaited_until' | 'held_until') =>
   postgres.pool.query(`UPDATE jobs SET ${who} = now() - interval '1 second'`)
 /** Resolves when a signal fires. */
@@ -96,7 +96,7 @@ test('whoever died before its work began keeps nobody out', async () => {
 
 test('work that a crash broke off has failed: whoever asked hears it, and it is not begun once more', async () => {
   const number = await ask()
-  // As a process leaves it that was killed.
+  // A killed process leaves this.
   await postgres.pool.query(
     `UPDATE jobs SET begun_at_ms = 1, progress = '{"percent": 7}', held_until = now() + interval '9 s'`,
   )

@@ -93,7 +93,7 @@ export const serverEventKeys = (app_id: string, content: Buffer): Promise<string
     return serverEventAuditKeys(request).map((audit_key) => `${app_id}/${audit_key}`)
   })
 
-/** What `work` gives. Rejects with `UnreadableObjectError` where it does. */
+/** Runs `work`, and turns each rejection of it into an `UnreadableObjectError`. */
 export const readable = <T>(work: () => Promise<T>): Promise<T> =>
   work().catch((cause: unknown) => {
     throw new UnreadableObjectError('an audit object is none of ours', { cause })

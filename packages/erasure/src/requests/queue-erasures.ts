@@ -60,7 +60,9 @@ function mergeByInstall(asked: readonly Hashed[]): Merged[] {
 async function upsert(pool: Pool, asked: readonly Merged[]): Promise<void> {
   await pool.query(
     `INSERT INTO erasure_requests AS e (app_id, install_hash, install_uuid, asked_by, requested_at_ms, asked_ms)
-     SELECT a, h, i, b, r, m::bigint[] FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::text[]) AS t (a, h, i, b, r, m)
+     SELECT app_id, install_hash, install_uuid, asked_by, requested_at_ms, asked_ms::bigint[]
+     FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+       AS t (app_id, install_hash, install_uuid, asked_by, requested_at_ms, asked_ms)
      ON CONFLICT (app_id, install_hash) DO UPDATE SET
        install_uuid = excluded.install_uuid,
        asked_by = CASE WHEN e.requested_at_ms > e.erased_up_to_ms AND e.asked_by = 'admin' THEN 'admin' ELSE excluded.asked_by END,
@@ -73,6 +75,7 @@ async function upsert(pool: Pool, asked: readonly Merged[]): Promise<void> {
       asked.map(({ install_uuid }) => install_uuid),
       asked.map(({ asked_by }) => asked_by),
       asked.map(({ requested_at_ms }) => requested_at_ms),
+      // As text: arrays of different lengths are no array of arrays.
       asked.map(({ asked_ms }) => `{${asked_ms}}`),
       asked_max,
     ],

@@ -84,7 +84,7 @@ async function* progressLines(
     logger.error({ err }, 'the state of a replay is unknown')
     yield line(failed(latest))
   } finally {
-    // What does not reach PostgreSQL is seen there: nobody gives a sign any more.
+    // If PostgreSQL is away, the signs of this process end, and the replayer sees that.
     await leaveJob(pool, number, now()).catch(() => {})
   }
 }

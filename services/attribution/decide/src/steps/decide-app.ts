@@ -19,10 +19,10 @@ export interface NamedInstalls {
   entries: readonly TakenRedecision[]
 }
 
-/** What a batch says about an app, with the facts that belong to it; without an app the number of what names it. */
+/** An app of a batch with the facts that belong to its installs; for an app that is not there, how many records name it. */
 export type LoadedApp = { unknown: number } | { unknown?: never; work: AppWork; known: KnownFacts }
 
-/** What was done for an app. */
+/** Numbers of an app that was decided. */
 export interface AppDone {
   published: number
   /** Installs that are to be decided again because of it. */

@@ -81,7 +81,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   const context = { ...deps, run, taking, failures }
   await carryOutFirst(context, await taking.take(), signal)
   failures.throwFirst()
-  // What was taken or asked for meanwhile belongs to the next run: no flood of requests keeps this one from its end.
+  // The next run has the requests that came meanwhile, so no flood of them keeps this one from its end.
   const left = [...(await findOpenApps(deps)), ...(await findQueuedApps(deps))]
   if (left.length > 0) await requestRun(deps.pool, deps.now())
 }
@@ -180,8 +180,8 @@ async function carryOutFirst(context: RunContext, waiting: OpenWork[], signal: A
 }
 
 /**
- * Completes the apps that have nothing else to erase, also while others go on. It rewrites parts of all apps, so beside work that goes on it rests
- * for ten times as long as it took.
+ * Completes the apps that have nothing else to erase, also while others go on. It rewrites parts of all apps, so while others go on it
+ * rests for ten times as long as it took.
  */
 function finisher(deps: EraserDeps, failures: Failures, signal: AbortSignal): (moved: boolean) => Promise<void> {
   const { now } = deps
