@@ -1,3 +1,6 @@
+import { Semaphore } from 'async-mutex'
+import DataLoader from 'dataloader'
+
 const keys_per_query_max = 500
 const queries_at_once_max = 2
 const waiting_keys_max = 20_000
@@ -9,35 +12,31 @@ const waiting_keys_max = 20_000
 export function batchedLoad<Row>(
   query: (keys: readonly string[]) => Promise<Map<string, Row>>,
 ): (key: string) => Promise<Row | null> {
-  const waiting = new Map<string, PromiseWithResolvers<Row | null>[]>()
-  let running = 0
+  const places = new Semaphore(queries_at_once_max)
+  const waiting = new Map<string, Promise<Row | null>>()
 
-  async function drain(): Promise<void> {
-    running += 1
-    while (waiting.size > 0) {
-      const batch = [...waiting.entries().take(keys_per_query_max)]
-      for (const [key] of batch) waiting.delete(key)
-      try {
-        const rows = await query(batch.map(([key]) => key))
-        for (const [key, callers] of batch) for (const caller of callers) caller.resolve(rows.get(key) ?? null)
-      } catch (error) {
-        for (const [, callers] of batch) for (const caller of callers) caller.reject(error)
-      }
+  async function runQuery(keys: readonly string[]): Promise<(Row | null)[]> {
+    for (const key of keys) waiting.delete(key)
+    try {
+      const rows = await query(keys)
+      return keys.map((key) => rows.get(key) ?? null)
+    } finally {
+      places.release()
     }
-    running -= 1
   }
 
+  const loader = new DataLoader(runQuery, {
+    cache: false, // whoever comes after a query began gets a later one
+    maxBatchSize: keys_per_query_max,
+    batchScheduleFn: (run) => void places.acquire().then(run),
+  })
+
   return (key) => {
-    const caller = Promise.withResolvers<Row | null>()
-    const callers = waiting.get(key)
-    if (callers !== undefined) {
-      callers.push(caller)
-    } else {
-      if (waiting.size >= waiting_keys_max) return Promise.reject(new Error('too many keys wait to be looked up'))
-      waiting.set(key, [caller])
-      // In a microtask, so that keys that come in the same turn of the event loop go together.
-      if (running < queries_at_once_max) queueMicrotask(() => running < queries_at_once_max && void drain())
-    }
-    return caller.promise
+    const joined = waiting.get(key)
+    if (joined !== undefined) return joined
+    if (waiting.size >= waiting_keys_max) return Promise.reject(new Error('too many keys wait to be looked up'))
+    const answer = loader.load(key)
+    waiting.set(key, answer)
+    return answer
   }
 }
