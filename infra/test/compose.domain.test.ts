@@ -243,12 +243,14 @@ describe('S3', () => {
   })
 })
 
-it('gives each service a ClickHouse user of roles.sql, and roles.sql the same password', () => {
+it('gives each service a ClickHouse user of roles.sql, and roles.sql the same password, as its README says', () => {
   const asked = [...read('clickhouse/roles.sql').matchAll(/\{(\w+):String\}/g)].map(([, name]) => name)
   const given = (services['clickhouse-roles']?.command ?? []).flatMap((arg) => [
     ...arg.matchAll(/^--param_(\w+)=(.*)$/g),
   ])
   expect(given.map(([, name]) => name).sort()).toEqual(asked.sort())
+  const documented = [...read('clickhouse/README.md').matchAll(/--param_(\w+)=/g)].map(([, name]) => name)
+  expect(documented.sort()).toEqual(asked.sort())
   const password = Object.fromEntries(given.map(([, name, value]) => [name, value]))
   const environmentsOfOurs = [...environments.values(), services.migrate?.environment ?? {}]
   const urls = environmentsOfOurs.flatMap(({ TRIBUTARY_CLICKHOUSE_URL: url }) => url ?? [])
