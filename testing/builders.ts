@@ -68,7 +68,7 @@ export const appIdsAsKeys: Pick<Credentials, 'findServerKey'> = {
   }),
 }
 
-/** Of apps that have published none. */
+/** Schemas of apps that have published none. */
 export const noSchemas: Pick<LiveSchemas, 'find'> = {
   find: async (app_id) => toLiveSchema({ app_id, company_id: '', version: null, postbacks: null }),
 }

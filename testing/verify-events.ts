@@ -24,9 +24,9 @@ export interface Verdict {
   acknowledged: number
   /** Rows of `events_raw_v1`. */
   in_events_raw: number
-  /** By roll-up, which is every table that a materialized view fills, what it counts. */
+  /** Number that each roll-up counts; every table that a materialized view fills is one. */
   rollups: Record<string, number>
-  /** By roll-up the groups that differ, in either direction, from what brute force finds in the rows that they are made of. */
+  /** Groups of each roll-up that differ, in either direction, from what brute force finds in its source rows. */
   differing: Record<string, number>
   /** Acknowledged and not in `events_raw_v1`, event by event. */
   lost: number

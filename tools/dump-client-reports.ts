@@ -11,7 +11,7 @@ interface Field {
   /** The only values, where these are known. */
   enum?: (string | number)[]
   anyOf?: Field[]
-  /** Of an object: the type of the values of any key. */
+  /** Type of the values of any key of an object. */
   additionalProperties?: Field
   description?: string
 }

@@ -28,7 +28,7 @@ type Program = readonly [file: string, ...args: string[]]
 const ring: Program = ['tools/test.ts', '--project', 'prove', '--exclude', '**/schemathesis*', '--maxWorkers', '2']
 const schemathesis: Program = ['tools/test.ts', '--project', 'prove', 'schemathesis']
 const mutants: Program = ['testing/mutants/main.ts']
-/** With more rounds than in `npm test`. */
+/** Properties, in more rounds than in `npm test`. */
 const properties: Program = ['tools/test.ts', '--project', 'domain', '--project', 'clickhouse']
 const night_rounds = '4'
 const saved: Program = ['testing/saved/main.ts', 'replay']

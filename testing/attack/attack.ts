@@ -22,7 +22,7 @@ export interface Attack {
   prepare?(data_dir: string): Promise<{ env: Record<string, string>; close(): Promise<void> }>
   /** Attacks until `target.signal` aborts, and waits for outstanding answers. */
   run(target: Target): Promise<void>
-  /** As many requests with nothing hostile in them. The control of the victim runs beside them; beside nothing where absent. */
+  /** Sends as many harmless requests, beside which the control of the victim runs; it runs alone where absent. */
   ordinary?(target: Target): Promise<void>
   /** Checks the stored data once all events are written, and returns the faults. */
   check?(target: Target): Promise<string[]>

@@ -6,7 +6,7 @@ export const growth_mib_max = 640
 
 /** An attack may make the slowest hundredth of a victim's requests this many times slower. */
 const slower_max = 2
-/** Below this a machine with two cores makes a request slow by itself, ms. */
+/** A machine with two cores delays a request by less than this by itself, ms. */
 const slow_ms_min = 100
 /** A large batch may wait for one or two of the attacker's, ms. */
 const slow_large_ms_min = 2500

@@ -5,7 +5,7 @@ import { day_ms, hour_ms, minute_ms, type Person, referrerOf, type SimApp, type 
 /** What one person does on a day; `app` is of the platform that the behaviour is about. */
 export type Behaviour = (stage: Stage, app: SimApp, day: number) => void
 
-/** From a click to the first start of an app, for a person. */
+/** Time that a person takes between a click and the first start of an app. */
 const laterOf = ({ random }: Stage): number => minute_ms + random.below(20 * hour_ms)
 
 /** Somebody clicks and goes away: an ad that did not work. */

@@ -23,7 +23,7 @@ export interface SimulationResult {
   clicks: number
   installs: number
   seconds: number
-  /** By app: what the reports say, and what the simulator did. */
+  /** What the reports of each app say, and what the simulator did. */
   reports: { app: string; found: AttributionRow[]; expected: AttributionRow[] }[]
   flags: FlagQuality[]
 }

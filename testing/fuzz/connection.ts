@@ -40,7 +40,7 @@ function open(options: { port: number; allowHalfOpen?: boolean }): Socket {
   return socket.on('error', () => {}) // 'close' follows
 }
 
-/** With `later` the client half-closes after the first answer, or after this time without one. */
+/** A client with `later` half-closes after the first answer, or after this time without one. */
 const quiet_ms = 300
 
 function converse(

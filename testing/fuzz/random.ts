@@ -1,6 +1,6 @@
 /** Random numbers that repeat for the same seed and request. */
 export interface Random {
-  /** From 0 to below 1. */
+  /** A number from 0 to below 1. */
   next(): number
   /** An integer from 0 to below `n`. */
   below(n: number): number

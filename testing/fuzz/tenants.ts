@@ -12,11 +12,11 @@ export interface FuzzApp {
 
 export interface FuzzTenants {
   admin_token: string
-  /** For mutated requests that are one HTTP request with one answer, so that the accepted events are known exactly. */
+  /** App of mutated requests that are one HTTP request with one answer: their accepted events are known exactly. */
   mutated: FuzzApp
-  /** For ordinary requests. */
+  /** App of ordinary requests. */
   valid: FuzzApp
-  /** For requests whose answer may belong to another request, or may never come. */
+  /** App of requests whose answer may belong to another request, or may never come. */
   broken: FuzzApp
   /** Their events are never accepted: the first company is suspended, the quota of the second is used up. */
   suspended: FuzzApp

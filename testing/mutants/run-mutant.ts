@@ -21,7 +21,7 @@ export type Outcome =
 const poll_ms_max = 30_000
 /** A test that takes longer counts as failed by its fault. */
 const test_ms_max = 60_000
-/** Without a fault only a test that hangs takes so long: the limit of vitest.config.ts. */
+/** Only a test that hangs takes so long: the limit of vitest.config.ts. */
 const hang_ms = 300_000
 
 if (process.send !== undefined) {

@@ -7,7 +7,7 @@ import type { TestDecision } from '../engines/data/insert-verdicts.ts'
 export interface SentEvent {
   app: number
   install_uuid: string
-  /** Of the log; all events of an install share one. */
+  /** Partition of the log; all events of an install share one. */
   partition: number
   source: Envelope['source']
   received_at_ms: number
@@ -42,9 +42,9 @@ export interface Rate {
 
 /** Everything that reports of some apps depend on. */
 export interface History {
-  /** In the order of the log. */
+  /** Entries in the order of the log. */
   events: readonly SentEvent[]
-  /** In the order of the log. */
+  /** Entries in the order of the log. */
   decisions: readonly DecidedInstall[]
 }
 

@@ -7,7 +7,7 @@ export interface Question {
   until_ms: number
   /** `day` by default. */
   group?: 'day' | 'week' | 'month'
-  /** Of cohorts and ltv. */
+  /** Days of cohorts and ltv. */
   days?: readonly number[]
   partner?: readonly string[]
   event_name?: readonly string[]

@@ -9,12 +9,12 @@ export const now_ms = first_ms + 40 * day_ms
 /** Partitions of the log of events. */
 export const partitions = 2
 
-/** By how much the clock of a process may jump. */
+/** Jumps that the clock of a process may make. */
 export const jumps_ms = [60_000, hour_ms, day_ms] as const
 
 /** Times of a day: its edges more often than others. */
 const timeOfDay = fc.oneof(fc.constantFrom(0, 1, day_ms / 2, day_ms - 1), fc.integer({ min: 0, max: day_ms - 1 }))
-/** On either side of a Monday and of the New Year. */
+/** Install times on either side of a Monday and of the New Year. */
 const installedAt = fc.tuple(fc.constantFrom(0, 1, 3, 4), timeOfDay).map(([day, ms]) => first_ms + day * day_ms + ms)
 
 /** After the install, with edges of the 24-hour windows and midnights more often than other times. */
@@ -47,7 +47,7 @@ const event = fc.record({
   transaction_id: fc.constantFrom(null, null, 't1', 't2'),
   /** Received so long after the time that it tells; null: received last of all. */
   received_after_ms: fc.constantFrom(null, null, null, 1, -1, -day_ms),
-  /** By how much the clock of the process that received it last of all was ahead of `now_ms`, or behind it. */
+  /** Lead over `now_ms` of the clock of the process that received it last; negative when it was behind. */
   received_in_ms: fc.constantFrom(0, 0, -5, -1000, ...jumps_ms, ...jumps_ms.map((ms) => -ms)),
   /** What an SDK's clock was slow: up to 24 hours count. */
   skew_ms: fc.constantFrom(null, null, 0, 1, -1, hour_ms, -hour_ms, day_ms, -day_ms, day_ms + 1, -day_ms - 1),

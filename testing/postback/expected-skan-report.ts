@@ -9,13 +9,13 @@ export interface StoreApp {
   app_id: string
   store_id: string
   development_keys: boolean
-  /** From the first. */
+  /** Versions, the first one first. */
   schemas: readonly CvVersion[]
 }
 
 /** All that the report depends on. */
 export interface PostbackHistory {
-  /** In the order of the log. */
+  /** Postbacks in the order of the log. */
   postbacks: readonly ReceivedPostback[]
   /** All apps of all companies. */
   apps: readonly StoreApp[]

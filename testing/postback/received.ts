@@ -10,7 +10,7 @@ export type ReceivedPostback = Pick<PostbackReceived, 'protocol' | 'body' | 'rec
 /** Content of a postback, read without code of the product. Absent and impossible values are undefined. */
 export interface ReadPostback {
   verdict: 'valid' | 'invalid' | 'unverifiable'
-  /** Of a valid one. */
+  /** Environment of a valid postback. */
   environment?: 'production' | 'development'
   version: string
   network: string

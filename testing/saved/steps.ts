@@ -63,7 +63,7 @@ export interface Ask {
   windows?: [since_ms: number, until_ms: number][]
   partners?: string[]
   event_names?: string[]
-  /** By default all of them but `skan`. */
+  /** Reports to read; all but `skan` where absent. */
   reports?: string[]
   /** Records to show. */
   installs?: string[]

@@ -5,7 +5,7 @@ import { client, compare, type LoadTarget } from './kill-run.ts'
 import { type StandaloneProcess, startStandaloneProcess, waitUntilWritten } from './standalone-process.ts'
 
 export interface FullDiskRunOptions {
-  /** At least 400 MB: the engines alone need 100 MB. */
+  /** The disk has 400 MB at least: the engines alone need 100 MB. */
   disk: SmallDisk
   rounds: number
   clients: number

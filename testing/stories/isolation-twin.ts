@@ -52,7 +52,7 @@ export interface AppTwin {
   app_id: string
   company_id: string
   counted: Counted[]
-  /** Of accepted requests, duplicates inside one left out. */
+  /** Events of accepted requests, without duplicates inside one. */
   quota: number
   /** Installs whose erasure was asked for, in order. */
   erasures: string[]

@@ -34,7 +34,7 @@ export function memoryCvSchemas(): MemoryCvSchemas {
   }
 }
 
-/** For report APIs that no postback reaches. */
+/** Apps of report APIs that no postback reaches. */
 export const noPostbacks = (): { storeApps: StoreApps; cvSchemas: CvSchemas } => ({
   storeApps: memoryStoreApps(),
   cvSchemas: memoryCvSchemas(),

@@ -1,9 +1,9 @@
 /** A test file that failed, with the messages of its errors. */
 export interface FailedFile {
   file: string
-  /** By test, in the order of the file; none where it passed. */
+  /** Errors of each test, in the order of the file; none where it passed. */
   tests: readonly (readonly string[])[]
-  /** Of the file and of hooks around its tests. */
+  /** Errors of the file and of hooks around its tests. */
   hooks: readonly string[]
 }
 

@@ -56,7 +56,7 @@ export interface Chunk {
   rewind(offset: number): Promise<void>
 }
 
-/** By the headers of a record, those of its compression aside. */
+/** Judges a record by its headers, without those of its compression. */
 export type NeedsValue = (headers: Readonly<Record<string, string>>) => boolean
 
 export interface ConsumeOptions {

@@ -175,7 +175,7 @@ function createSender(options: SdkClientOptions, reports: Reporters, { prefix, n
   }
   const lost = ({ json }: QueuedEvent, reason: string, field: string | null) =>
     reports.onRejected(JSON.parse(json), reason, field)
-  // Without this check the client would wait for its storage for ever.
+  // A client would otherwise wait for its storage for ever.
   if (storageFunctions.some((name) => typeof options.storage?.[name] !== 'function')) {
     throw badOptions(`storage must have the functions ${storageFunctions.join(', ')}: see EventStorage.`)
   }

@@ -170,7 +170,7 @@ function reportPath(name: string, { days, ...params }: ReportParams & { format?:
   return `/api/v1/reports/${encodeURIComponent(name)}?${new URLSearchParams(pairs)}`
 }
 
-/** In the service a report may wait for 10 s and run for 30 s. */
+/** The service lets a report wait for 10 s and run for 30 s. */
 const report_ms_max = 45_000
 
 const bulk = { events_max: limits.bulk_events_max, body_bytes_max: limits.bulk_body_bytes_max }

@@ -2,7 +2,7 @@ import { type Topic, topics } from './topics.ts'
 
 /** Who reads which topic; the name is also the consumer group. */
 export interface ConsumerGroup {
-  /** Also the name of the consumer. */
+  /** Name of the consumer and of its group. */
   name: string
   topic: Topic
   /**

@@ -74,7 +74,7 @@ export const limits = {
   quota_record_bytes: 1024,
   /** Bytes that a month of a small quota may have. */
   quota_bytes_min: 1024 * 1024 * 1024,
-  /** From the reservation of quota to the answer of its request: one audit write and one publish, with time to spare. */
+  /** Maximum time between the reservation of quota and the answer: an audit write and a publish, and some more. */
   reservation_ms_max: 20_000,
   /** Requests of one batch of the eraser, and rows that it takes from a table. */
   erasure_requests_max: 25,
@@ -137,9 +137,9 @@ export const limits = {
   header_bytes_max: 16 * 1024,
   /** Header lines of one request; more are 431. */
   headers_max: 100,
-  /** From the first byte of a request to the last of its headers; late ones are 408. */
+  /** Maximum time between the first byte of a request and the last of its headers; later ones are 408. */
   headers_wait_ms_max: 10_000,
-  /** From the first byte of a request to the last of its body; late ones are 408. */
+  /** Maximum time between the first byte of a request and the last of its body; later ones are 408. */
   request_wait_ms_max: 30_000,
   /** A connection on which nothing moves while a request is under way. */
   silence_ms_max: 30_000,

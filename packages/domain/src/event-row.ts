@@ -51,9 +51,9 @@ const ts_ms_max = Date.UTC(2100, 0, 1)
 /** The columns of a row that come from its event alone. Arrays, since objects with computed keys are slow to make. */
 export interface EventColumns {
   made: MadeColumns
-  /** In the order of `textColumns`. */
+  /** Values in the order of `textColumns`. */
   texts: string[]
-  /** In the order of `jsonColumns`. */
+  /** Values in the order of `jsonColumns`. */
   jsons: string[]
 }
 

@@ -12,7 +12,7 @@ const object_ms_max = hour_ms
 
 export interface LateDaysOptions {
   pool: Pool
-  /** For ages alone: `elapsed` of `Service`. */
+  /** Clock of ages alone: `elapsed` of `Service`. */
   elapsed(): number
   logger: Pick<Logger, 'warn' | 'error'>
 }

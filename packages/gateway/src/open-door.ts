@@ -7,13 +7,13 @@ import { type Observers, observeRequests } from './observe-requests.ts'
 
 export interface DoorDeps extends Observers {
   now: () => number
-  /** As in `Service`; `performance.now` when absent. */
+  /** Clock of `Service`; `performance.now` when absent. */
   elapsed?: () => number
   /** `limits` when absent. */
   in_flight?: InFlightLimits
   /** Closed while the disk is full; open when absent. */
   disk?: Pick<Gate, 'open'>
-  /** As in `BoundOptions`. */
+  /** Name of `BoundOptions`. */
   strangers?: string
 }
 

@@ -29,7 +29,7 @@ interface SdkSender {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** On SDK routes: who sends, or what is wrong with the keys. Null until they were looked up. */
+    /** Sender of an SDK route, or what is wrong with its keys. Null until they were looked up. */
     sender: SdkSender | Error | null
   }
 }

@@ -40,7 +40,7 @@ export async function openGeo(folder?: string): Promise<OpenedGeo> {
 
 interface Loaded {
   table: RangeTable
-  /** Of the file in the folder; null for the packaged table. */
+  /** Time of the file in the folder; null for the packaged table. */
   changed_ms: number | null
 }
 

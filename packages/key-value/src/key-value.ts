@@ -39,7 +39,7 @@ export interface KeyValue {
    * forgotten once it is corrected.
    */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
-  /** With the `ttl_ms` that the counter was added with, a clock that was ahead does not prolong its life. */
+  /** Pass the `ttl_ms` of the counter, so that a clock that was ahead does not prolong its life. */
   get(key: string, ttl_ms?: number): Promise<number | null>
   /** Removes a counter, with its name: it may tell of a person. */
   remove(key: string): Promise<void>

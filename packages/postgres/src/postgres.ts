@@ -30,7 +30,7 @@ export function openPostgres(options: PostgresOptions): Pool {
     keepAlive: true,
     allowExitOnIdle: false,
   })
-  // Without a listener an idle connection that breaks would end the process. The next query sees the error.
+  // An idle connection that breaks would otherwise end the process. The next query sees the error.
   pool.on('error', () => {})
   // The pool removes its own listener while a connection is in use: breaking in a transaction would end the process.
   pool.on('connect', (client) => client.on('error', () => {}))

@@ -19,7 +19,7 @@ import { createStoreOnce, type Stored } from './store-once.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** As the sender of a postback named it, cut to a bounded length. */
+    /** Type that the sender of a postback named, cut to a bounded length. */
     postback_type: string
   }
 }

@@ -149,7 +149,7 @@ function slicesOf(hash: string, rows: number, slice_rows: number): string[] {
   return Array.from({ length: slices }, (_, n) => `${hash} BETWEEN ${bound(n)} AND ${bound(n + 1) - 1n}`)
 }
 
-/** For many claims, most of which are marked already; a batch would pay for all marks there are. They pass by, and are not held. */
+/** Leaves marked claims out. It serves many claims, since it reads all marks; it keeps none of them in memory. */
 const withoutMark = (beaten: string): string =>
   `SELECT beaten.day AS day, beaten.claim_key AS claim_key FROM postback_beaten_claims_v1 AS marked
 RIGHT ANTI JOIN (${beaten}

@@ -74,7 +74,7 @@ async function* findUnverifiable(clickhouse: JudgeAgainDeps['clickhouse'], finge
 }
 
 const rowKey = 'toString(advertised_item_id) AS advertised_item_id, toString(day) AS day, topic, partition, offset'
-/** With the name of the table, because `rowKey` gives two of the names to texts. */
+/** Two columns carry the name of the table, because `rowKey` gives their names to texts. */
 const keyColumns = 'postbacks_decoded_v1.advertised_item_id, postbacks_decoded_v1.day, topic, partition, offset'
 const keyValues = (row: RowKey): string => `${BigInt(row.advertised_item_id)}, ${placeValues(row)}`
 const placeValues = ({ day, topic, partition, offset }: RowKey): string =>

@@ -41,7 +41,7 @@ export interface PostbackWriterDeps {
   registry?: Registry
   logger?: Logger
   now?(): number
-  /** For tests: called after each numbered step; throwing is the crash. */
+  /** Tests have it called after each numbered step; throwing is the crash. */
   crash?(step: PostbackStep): void | Promise<void>
 }
 

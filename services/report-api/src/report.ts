@@ -9,7 +9,7 @@ import type { ReportPage } from './parameters.ts'
 
 /** What a report answers: the window, the page, and what its rows are of. */
 interface ReportRequest extends ReportPage {
-  /** From the server key, never from the request. */
+  /** App of the server key, never of the request. */
   app_id: string
   filters: ReportFilters
   group: ReportGroup

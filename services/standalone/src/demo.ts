@@ -71,7 +71,7 @@ export async function makeDemoCompany({
   return demoLines(env, file)
 }
 
-/** For a shell; a path may hold anything. */
+/** Quotes a value for a shell; a path may hold anything. */
 const quote = (value: string): string =>
   /^[\w@%+=:,./-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`
 

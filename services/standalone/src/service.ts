@@ -92,7 +92,7 @@ async function start(config: Config, service: Service): Promise<void> {
   say(`Tributary is ready at ${url}`)
 }
 
-/** For the person at the terminal. */
+/** Writes a line for the person at the terminal. */
 const say = (line: string) => void process.stdout.write(`${line}\n`)
 
 interface Standalone {

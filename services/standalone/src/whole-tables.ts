@@ -17,7 +17,7 @@ import { writePrivateFile } from './local-secrets.ts'
 export interface WholeTables {
   /** The log is to be read again from its earliest record: tables may lack events that it holds. */
   reread: boolean
-  /** To be called once it is sure that the log is read again. */
+  /** Notes that the log is read again; call it once that is sure. */
   settle(): Promise<void>
   /** A replay of the whole audit store is done: no event is lost any more. */
   filled(): void

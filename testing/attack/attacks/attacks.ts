@@ -46,7 +46,7 @@ export const attacks: readonly Attack[] = [
   manyConnections,
 ]
 
-/** Of a list every M-th attack, from the N-th on; `part`: `N/M`. Throws an Error for another text. */
+/** Every M-th attack of a list, from the N-th on; `part` is `N/M`. Throws an Error for another text. */
 export function partOf(all: readonly Attack[], part: string): Attack[] {
   const [n = 0, parts = 0] = (/^(\d+)\/(\d+)$/.exec(part) ?? []).slice(1).map(Number)
   if (n < 1 || n > parts) throw new Error('--part needs two numbers, such as 1/3')

@@ -25,7 +25,7 @@ export const installsAhead: Attack = {
   ordinary: (target) => tellInstalls(target, manyIds(bulk_installs_max), 0),
 }
 
-/** Whoever has the secret of an app, which is in each phone, sends installs of few devices. */
+/** A holder of an app's secret, which is in each phone, sends installs of few devices. */
 export const crowdedDevices: Attack = {
   name: 'crowded-devices',
   what: `installs of ${devices} devices, signed with the secret of an app`,
@@ -66,7 +66,7 @@ async function sendInstalls(target: Target, ids: readonly string[]) {
   await rest(target, 3_600_000)
 }
 
-/** As many times as the attack is long, at the most so often. */
+/** Repeats a step in proportion to the length of the attack, at most `times_max` times. */
 async function inTurn({ seconds, signal }: Target, times_max: number, step: (n: number) => Promise<unknown>) {
   const times = Math.min(times_max, Math.ceil((seconds * installs_per_s) / bulk_size))
   for (let n = 0; n < times && !signal.aborted; n += 1) await step(n)

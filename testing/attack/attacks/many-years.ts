@@ -8,7 +8,7 @@ const installs = Array.from({ length: 12 }, () => randomUUID())
 const years = 16
 const pause_ms = 1000
 
-/** Whoever has the secret of an app dates events as far back as they are taken. */
+/** A holder of an app's secret dates events as far back as they are taken. */
 export const manyYears: Attack = {
   name: 'many-years',
   what: `a request each second with events of ${installs.length} installs, one of each of ${years} years`,

@@ -8,7 +8,7 @@ const run = promisify(execFile)
 
 export interface SmallDisk {
   dir: string
-  /** From now on the disk takes at most this much. */
+  /** The disk takes at most this much from now on. */
   fill(left_bytes?: number): Promise<void>
   /** There is room again. */
   free(): Promise<void>

@@ -38,7 +38,7 @@ export interface AttributionSoakResult extends AttributionVerdict {
   kills: number
 }
 
-/** In which order the records of one and the same history reach the log. Each is that of a company of its own. */
+/** Orders in which the records of one history reach the log. A company has one of them. */
 const orders = ['by time', 'backwards', 'at random'] as const
 const away_ms_max = 1500
 const publish_every_ms = 100

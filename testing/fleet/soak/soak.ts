@@ -15,7 +15,7 @@ export interface SoakOptions {
   events: number
   gateways: number
   writers: number
-  /** Also suspends a writer, and later resets the offsets of all writers to the beginning. */
+  /** Whether a writer is suspended, and all offsets of writers are reset to the beginning later. */
   accidents: boolean
   random(): number
   /** Called with the progress now and then. */

@@ -27,7 +27,7 @@ export function duplicates() {
   story.event('run.key', one('edge', Date.UTC(2031, 2, 6) - 1))
   story.event('run.key', one('edge', Date.UTC(2031, 2, 7)))
   story.event('run.key', one('edge', Date.UTC(2031, 2, 8) - 1))
-  // Without an id each is another event.
+  // Each is another event, since it has no id.
   for (const _ of [1, 2]) story.event('run.key', one('', noon, { event_id: undefined, event_name: 'renewal' }))
   for (const _ of [1, 2]) story.bulk('run.key', [one('', noon, { event_id: undefined, event_name: 'renewal' })])
   story.settle()

@@ -109,7 +109,7 @@ test('clicks of an erased install go and never come back, and the installs that 
   const newest = await store.newest()
   const tombstones = await store.upTo(newest)
   expect([1, 2, 3].map((n) => tombstones.isErasedClick(app_id, clickId(n)))).toEqual([true, true, false])
-  // Whoever is at work without the tombstones of the clicks is waited for before they go.
+  // The eraser waits for batches that lack the tombstones of the clicks before these go.
   expect(waited.at(-1)).toBe(newest)
 })
 

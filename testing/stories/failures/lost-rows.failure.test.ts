@@ -67,7 +67,7 @@ async function newestParts(clickhouse: Clickhouse) {
 
 it.each([
   ['a part of events_raw_v1', ['events_raw_v1']],
-  // As a power cut would, on a disk that does not keep what it was told to.
+  // A power cut does this on a disk that does not keep what it acknowledged.
   ['the newest part of every table', null],
 ])('events that the tables lost with %s are written again from the log, and counted once', async (_what, lost) => {
   await damage(async (clickhouse) => {

@@ -38,7 +38,7 @@ await describeWithFleet({ gateways: 1, writers: 1, env: { TRIBUTARY_ADMIN_TOKEN:
   })
 
   it('whoever waits hears of the death of the one that replays, and the other way round', async () => {
-    // Without a writer a replay waits for ever.
+    // A replay waits for ever where no writer runs.
     await fleet.writers[0]!.kill()
     const record = { topic: topics.eventsAccepted.name, partition: 0, key: null, value: Buffer.from('unwritten') }
     await fleet.broker.publish([record])

@@ -81,7 +81,7 @@ const stored = async () => ({
   keys: await clickhouse.query('SELECT *, toString(match_key) AS match_key FROM click_keys_v1 FINAL ORDER BY ALL'),
 })
 
-/** Of a replay that filled nothing: there is no `clicks_filled`. */
+/** Outcome of a replay that filled nothing: there is no `clicks_filled`. */
 const told = { unknown_reasons: {}, at: expect.any(String), percent: 100, seconds: expect.any(Number) }
 
 test('a replay of the audit store brings back archived clicks that the tables lack, each once', async () => {

@@ -93,7 +93,7 @@ test('however many items strangers make up that an app showed ads for, each post
   const before = limits.report_published_items_max
   onTestFinished(() => void Object.assign(limits, { report_published_items_max: before }))
   const world = await makeWorld(clickhouse)
-  // As some do in an attack, the last ones are of another app here.
+  // The last ones are of another app here, as some are in an attack.
   const others = [57, 58].map((n) => ({ ...ours, app_id: `app_${n}`, store_id: `${item + n}` }))
   const apps = [ours, ...others]
   for (const app of apps) register(world, app)

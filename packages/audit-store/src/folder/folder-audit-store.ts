@@ -12,9 +12,9 @@ export type RewriteStep = 1 | 2 | 3
 
 export interface FolderAuditStoreOptions {
   dir: string
-  /** For tests. */
+  /** Tests set these limits. */
   journal?: JournalLimits
-  /** For tests: called after each numbered step of a rewriting; throwing is the crash. */
+  /** Tests have it called after each numbered step of a rewriting; throwing is the crash. */
   crash?(step: RewriteStep): void
 }
 

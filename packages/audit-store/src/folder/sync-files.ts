@@ -26,7 +26,7 @@ const syncFileSystem = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** For `a/b/c`: `a/b`, `a` and the root. */
+/** Parents of a name: those of `a/b/c` are `a/b`, `a` and the root. */
 function parentsOf(name: string): string[] {
   const parent = dirname(name)
   return parent === '.' ? ['.'] : [parent, ...parentsOf(parent)]

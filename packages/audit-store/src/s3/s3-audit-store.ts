@@ -65,7 +65,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Re
     const status = quickPut === null ? undefined : await quickPut(path, content, abortSignal)
     if (status === 200) return 'created'
     if (status === 412) return 'exists'
-    // Without an answer, or with a fault of the server, it may have been stored nevertheless.
+    // The object may have been stored although no answer came, or a fault of the server.
     const mayBeOurs = status === null || (status !== undefined && status >= 500)
     if (mayBeOurs) await pause(Math.random() * pause_ms_max, null, { signal: abortSignal })
     return putBySdk(path, content, abortSignal, mayBeOurs)

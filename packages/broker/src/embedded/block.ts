@@ -26,7 +26,7 @@ const version = 3
 const header_bytes = 21
 const record_header_bytes = 12
 const no_key = 0xffffffff
-/** In a value's length: the value is packed. Records are far smaller. */
+/** This bit of a length says that the value is packed. Records are far smaller. */
 const packed_flag = 0x80000000
 const packed_header_bytes = 12
 

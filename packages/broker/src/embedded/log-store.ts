@@ -62,7 +62,7 @@ export function openLogStore(
   onCommit: (records: number, seconds: number) => void,
   hasSpace: () => boolean = () => true,
 ): LogStore {
-  // Without overlapping syncs a resolved commit is on the disk, data and meta page: that is what `publish` promises.
+  // A resolved commit is on the disk only without overlapping syncs, and `publish` promises that.
   // Event turn batching wraps each batch in one of its own, whose failure nobody could catch.
   const env = open({ path: dir, overlappingSync: false, eventTurnBatching: false, maxDbs: 8 })
   const blocks = env.openDB<Buffer, [string, number, number]>({ name: 'blocks', encoding: 'binary' })

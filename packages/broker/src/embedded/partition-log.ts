@@ -9,14 +9,14 @@ export interface Fetched {
   next: PartitionEnd
 }
 
-/** Behind this size a new block begins, so that a reader never copies much more than it needs. */
+/** A larger block ends and a new one begins, so that a reader never copies much more than it needs. */
 const block_bytes_max = 128 * 1024
 
 /** One partition: blocks in lmdb, and in memory where it begins and durably ends. */
 export interface PartitionLog extends AppendableLog {
   /** Offset of the first record still there; the end when there is none. */
   earliest(): number
-  /** Behind the last durable record. Readers see nothing beyond, even where lmdb already would. */
+  /** Position behind the last durable record. Readers see nothing beyond it, even where lmdb would. */
   end(): PartitionEnd
   /** The position of an offset, moved into what is there: too old or beyond the end means the earliest. */
   locate(offset: number): PartitionEnd

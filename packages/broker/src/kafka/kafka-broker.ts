@@ -19,7 +19,7 @@ export interface KafkaBrokerOptions extends KafkaAddress {
   send_bytes_max: number
   /** Records that wait or are on their way; above it `publish` rejects with `unavailable` at once. */
   buffer_bytes_max: number
-  /** For `applyTopics`; 1 and 1 when absent, which only a single node should have. */
+  /** Replication of new topics; 1 and 1 when absent, which only a single node should have. */
   replication?: TopicReplication
   logger: Logger
   registry?: Registry

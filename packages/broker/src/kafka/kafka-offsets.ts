@@ -68,7 +68,7 @@ export async function fetchGroupOffsets(
   topic: string,
   now_ms: number | null,
 ): Promise<PartitionOffsets[]> {
-  // In this order: an end that was fetched earlier could lie below what was committed since.
+  // Commits are read first: an end that was read before them could lie below what was committed since.
   const committed = await fetchCommitted(admin, group, topic)
   const ranges = await fetchRanges(admin, topic)
   const offsets = ranges

@@ -61,7 +61,7 @@ function requireRepeatable(template: string, file: string): void {
   if (/;\s*\S/.test(statement)) throw new Error(`${file} holds more than one statement`)
 }
 
-/** Without comments and without what stands in quotes. */
+/** The statement of a file, without its comments and without what stands in quotes. */
 const statementOf = (template: string): string =>
   template
     .replaceAll(/--.*$/gm, '')

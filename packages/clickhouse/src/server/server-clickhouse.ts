@@ -19,7 +19,7 @@ export interface ServerOptions {
   /** Must exist (clickhouse/roles.sql makes it); `tributary` by default. */
   database?: string
   connect_timeout_ms: number
-  /** Of one call, waiting for a connection included. */
+  /** Maximum time of one call, waiting for a connection included. */
   query_timeout_ms: number
   /** More calls at once wait for their turn. */
   max_open_connections: number
@@ -28,9 +28,9 @@ export interface ServerOptions {
   logger?: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
 }
 
-/** Below the keep-alive timeout of a server (3 s in old versions), or a request may meet a connection being closed. */
+/** An idle socket ends before the server ends it (after 3 s in old versions): a request could meet the end. */
 const idle_socket_ms = 2500
-/** Of an insert that was tried again and again: a busy server takes longer, and to give up early would never end. */
+/** Maximum time of an insert that is tried again: a busy server takes long, and early ends would never stop. */
 const insert_ms_max = 600_000
 
 /**

@@ -59,7 +59,7 @@ export class SdkSender {
       this.#timer = null
       void this.#drain()
     }, ms)
-    // In Node a queue on disk must not keep the process alive.
+    // A queue on disk must not keep a process of Node alive.
     ;(timer as { unref?: () => void }).unref?.()
     this.#timer = { due_ms, cancel: () => clearTimeout(timer) }
   }

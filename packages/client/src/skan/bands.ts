@@ -1,4 +1,4 @@
-/** From the smallest. */
+/** Coarse values, the smallest first. */
 export const coarseValues = ['low', 'medium', 'high'] as const
 
 /** The meaning of a conversion value: revenue from min to below max, an event, or both. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** From the strongest to the weakest (docs/rules.md#order-of-methods). */
+/** Methods, the strongest first (docs/rules.md#order-of-methods). */
 export const methods = ['install_referrer', 'click_id', 'device_id', 'probabilistic'] as const
 export type Method = (typeof methods)[number]
 

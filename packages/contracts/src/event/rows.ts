@@ -94,12 +94,12 @@ export interface RevenueRow {
   install_uuid: string
   ts_ms: number
   event_name: string
-  /** As in `EventRow`. */
+  /** The same as in `EventRow`. */
   event_key: string
   currency: string
   /** Signed micros of `currency`, below 2^53. */
   amount_micros: number
-  /** As in `EventRow`. */
+  /** The same as in `EventRow`. */
   transaction_key: string
   received_at_ms: number
   topic: string

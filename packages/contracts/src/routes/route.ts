@@ -23,7 +23,7 @@ export interface Route {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: RouteBody
-  /** By status. */
+  /** Answers by their status. */
   answers: Readonly<Record<number, RouteAnswer>>
   /** Besides those that `errorsOf` derives. */
   errors?: readonly ErrorCode[]
@@ -33,7 +33,7 @@ export interface Route {
   quota?: true
   /** The programs of docs/examples/signing stand beside it. */
   signed?: true
-  /** For the machines of the fleet: the load balancer does not forward it. */
+  /** Only the fleet itself reaches it: the load balancer does not forward it. */
   inside?: true
 }
 

@@ -4,7 +4,7 @@ import type { EventResult } from '@tributary/contracts/event'
 import { type AcceptedEvent, echo, findEventFault, isJsonObject } from './accept-event.ts'
 
 export interface BatchVerdict {
-  /** In the order they came; events without an `event_id` carry a minted one (backends only). */
+  /** Events in the order they came; those without an `event_id` carry a minted one (backends only). */
   accepted: AcceptedEvent[]
   /** One per item, in request order. */
   results: EventResult[]

@@ -37,7 +37,7 @@ function isNamed(json: Buffer, from: number, to: number, name: string): boolean 
   return (more === 0 || key.includes(byte.backslash)) && textOf(key) === name
 }
 
-/** Behind a value of any depth. `ends` is room for what ends each array and object that is open. */
+/** Position behind a value of any depth. `ends` is room for what ends each array and object that is open. */
 function skipNested(json: Buffer, from: number, ends: Uint8Array): number {
   let depth = 0
   let at = from

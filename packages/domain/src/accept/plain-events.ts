@@ -8,7 +8,7 @@ import { byte, nowhere, skipColon, skipNumber, skipSpace, skipString, skipValue,
 /** SDK events that are all accepted, of one install, none of them an `app_install`. */
 export interface PlainEvents {
   install_uuid: string
-  /** In the order they came. */
+  /** Ids in the order of the events. */
   event_ids: string[]
   /** Whether one of them has a name that `isFact` holds for. */
   has_facts: boolean
@@ -46,7 +46,7 @@ interface Found {
   id_end: number
   install: number
   install_end: number
-  /** By the last of its names: of duplicate keys that one counts. */
+  /** The last of its names decides: it counts where a key is there twice. */
   is_fact: boolean
 }
 

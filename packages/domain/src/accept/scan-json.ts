@@ -11,7 +11,7 @@ export const byte = {
   ...{ open_array: 0x5b, close_array: 0x5d, open_object: 0x7b, close_object: 0x7d, t: 0x74, f: 0x66, n: 0x6e, u: 0x75 },
 } as const
 
-/** Behind white space, if there is any. */
+/** Position behind white space, if there is any. */
 export function skipSpace(json: Uint8Array, from: number): number {
   let at = from
   for (let c = json[at]!; c <= 0x20 && (c === 0x20 || c === 0x0a || c === 0x0d || c === 0x09); c = json[at]!) at += 1
@@ -31,7 +31,7 @@ export function skipString(json: Uint8Array, from: number): number {
   return nowhere
 }
 
-/** Behind the backslash. */
+/** Whether an escape is whole; `at` is behind its backslash. */
 function isEscape(json: Uint8Array, at: number): boolean {
   if (json[at] !== byte.u) return escaped[json[at] ?? 0] === 1
   for (let digit = at + 1; digit < at + 5; digit += 1) if (hexadecimal[json[digit] ?? 0] !== 1) return false
@@ -55,7 +55,7 @@ export function skipNumber(json: Uint8Array, from: number): number {
   return skipDigits(json, sign === 0x2b || sign === byte.minus ? at + 2 : at + 1)
 }
 
-/** At least one. */
+/** Position behind digits; `nowhere` where there is none. */
 function skipDigits(json: Uint8Array, from: number): number {
   let at = from
   for (let c = json[at]!; c >= byte.zero && c <= byte.nine; c = json[at]!) at += 1
@@ -102,7 +102,7 @@ function skipObject(json: Uint8Array, from: number, depth_max: number): number {
   }
 }
 
-/** From behind a member's name to its value. */
+/** Position of a member's value, looked for from behind its name. */
 export function skipColon(json: Uint8Array, from: number): number {
   if (from === nowhere) return nowhere
   const at = skipSpace(json, from)

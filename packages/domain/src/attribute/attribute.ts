@@ -162,7 +162,7 @@ function expiredOf(input: AttributeInput, found: readonly KeptClick[]): Candidat
   // Tables drop whole days.
   const before_ms = Math.max(clicks_deleted_before_ms, now_ms - limits.click_kept_ms + day_ms)
   return newest.candidates.filter(({ click_id, method, clicked_at_ms, outcome, reason }) => {
-    // Without the address nothing finds a click by it.
+    // An install whose address is gone finds no click by it.
     if (isErasedClick(click_id)) return false
     const isOut = clicked_at_ms < before_ms || (method === 'probabilistic' && install.ip === null)
     return outcome === 'lost' && reason !== 'unknown_click' && isOut && !known.has(click_id)

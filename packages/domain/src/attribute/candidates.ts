@@ -54,7 +54,7 @@ export function isCandidate(
 
 /** How long before an install a click may lie to win. */
 export interface MatchWindow {
-  /** Of clicks whose link has none of its own. */
+  /** Window of clicks whose link has none of its own. */
   window_ms: number
   /** No link makes it longer than this. */
   window_ms_max: number

@@ -22,7 +22,7 @@ export type EnvelopeHead = Omit<Envelope, 'v' | 'events'>
 export interface TenantSecrets {
   /** Signs click ids of the app. */
   link_secret: Buffer
-  /** Of the company: keys the hashes of device ids. */
+  /** Salt of the company; it keys the hashes of device ids. */
   salt: Buffer
 }
 
@@ -102,7 +102,7 @@ export function majorVersion(version: unknown): number | null {
   return major === undefined ? null : Number(major)
 }
 
-/** Without the space around it, and of bounded length: a person reads it, and it is compared. */
+/** Model without the space around it, cut to a bounded length: a person reads it, and it is compared. */
 const modelOf = (value: unknown): string | null =>
   textOf(textOf(value)?.trim().slice(0, limits.optional_string_chars_max))
 
@@ -112,7 +112,7 @@ const fieldsOf = (value: unknown): Record<string, unknown> =>
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.toWellFormed() : null
 
-/** Also a string of digits, which is all that some wrappers of Play's library can pass on. Play says 0 for unknown. */
+/** Digits as text count too, since some wrappers of Play's library pass on nothing else. Play says 0 for unknown. */
 function secondsOf(value: unknown): number | null {
   const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   return Number.isSafeInteger(seconds) && (seconds as number) > 0 ? (seconds as number) : null

@@ -7,7 +7,7 @@ import { isCrowded, isHiddenClick } from './crowds.ts'
 import { addressKey, clickKeys, matchKey, modelsFor } from './match-keys.ts'
 import { byPlace, byTime, type ClickWindows, type InstallClues } from './verdict.ts'
 
-/** By which method a click matches an install, the strongest first; null when it does not (docs/rules.md#order-of-methods). */
+/** The strongest method by which a click matches an install; null for none (docs/rules.md#order-of-methods). */
 export function methodOf(install: InstallClues, click: KeptClick, { probabilistic }: ClickWindows): Method | null {
   const { referrer, named_click } = install
   if (referrer?.click_id === click.click_id && referrer.signature !== 'absent') return 'install_referrer'

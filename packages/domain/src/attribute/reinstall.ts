@@ -13,7 +13,7 @@ export interface OtherInstall {
   installed_at_ms: number
   place: Place
   device_hashes: readonly string[]
-  /** Of its install event. */
+  /** User of its install event. */
   user_id: string | null
   aliases: readonly AliasOfInstall[]
 }

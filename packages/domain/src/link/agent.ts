@@ -3,7 +3,7 @@ export interface Agent {
   platform: 'android' | 'ios' | 'desktop'
   /** Null when the agent does not tell it. */
   os_major: number | null
-  /** As the device's own API names it (`Pixel 8 Pro`, `SM-S911B`); null when the agent does not tell it. */
+  /** Name that the device's own API gives (`Pixel 8 Pro`, `SM-S911B`); null when the agent has none. */
   model: string | null
 }
 

@@ -4,7 +4,7 @@ import { playStoreUrl } from './play-referrer.ts'
 /** A link with what its app says of the store (docs/rules.md#tracking-links). */
 export interface LinkTarget {
   platform: 'ios' | 'android'
-  /** Of the Play store; there for Android. */
+  /** Id in the Play store; there for Android. */
   bundle_id: string | null
   /** Number of the App Store; there for iOS. */
   store_id: string | null

@@ -19,9 +19,9 @@ export interface AakKey {
 
 /** The public keys that postbacks are judged with. */
 export interface PostbackKeys {
-  /** By version, `1.0` to `4.0`. */
+  /** Keys by version, `1.0` to `4.0`. */
   skan: ReadonlyMap<string, SkanKey>
-  /** By `kid`. */
+  /** Keys by `kid`. */
   aak: ReadonlyMap<string, AakKey>
   /** Changes when a postback may be judged otherwise: other keys, versions, types or curves. Equal in all processes of a release. */
   fingerprint: string

@@ -51,7 +51,7 @@ export function splice(json: Buffer, edits: readonly Edit[]): Buffer {
   return Buffer.concat([...parts, json.subarray(at)])
 }
 
-/** Behind the value that begins at `at`. Any nesting takes no stack. */
+/** Position behind the value that begins at `at`. Any nesting takes no stack. */
 function valueEnd(json: Buffer, at: number): number {
   const first = json[at]
   if (first === quote) return stringEnd(json, at)
@@ -95,7 +95,7 @@ function skipSpace(json: Buffer, at: number): number {
   return next
 }
 
-/** Behind a comma or colon that may follow. */
+/** Position behind a comma or colon, if one follows. */
 function skipOver(json: Buffer, at: number, byte: number): number {
   const next = skipSpace(json, at)
   return json[next] === byte ? next + 1 : next

@@ -1,6 +1,6 @@
 import type { Pool } from 'pg'
 
-/** By app the first mark, Unix epoch ms, of the erasures that still take rows from tables; apps without one have no entry. */
+/** First mark of each app, Unix epoch ms, of erasures that still take rows from tables; others have no entry. */
 export async function findOpenMarks(pool: Pick<Pool, 'query'>): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ app_id: string; mark_ms: string }>(
     `SELECT app_id, min(mark_ms) AS mark_ms FROM erasure_requests

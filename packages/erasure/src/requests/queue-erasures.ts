@@ -75,7 +75,7 @@ async function upsert(pool: Pool, asked: readonly Merged[]): Promise<void> {
       asked.map(({ install_uuid }) => install_uuid),
       asked.map(({ asked_by }) => asked_by),
       asked.map(({ requested_at_ms }) => requested_at_ms),
-      // As text: arrays of different lengths are no array of arrays.
+      // The lists travel as text: arrays of different lengths are no array of arrays.
       asked.map(({ asked_ms }) => `{${asked_ms}}`),
       asked_max,
     ],

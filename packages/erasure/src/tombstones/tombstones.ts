@@ -34,7 +34,7 @@ export function openTombstones(
 
   async function load(number: number): Promise<KnownTombstones> {
     known = await known.upTo(pool, number, (app_id) => {
-      // Also where a hash is known: a new tombstone may be hashed with a salt that was made since.
+      // A known hash does not suffice: a new tombstone may be hashed with a salt that was made since.
       unhashed.add(app_id)
       look_again_ms = Number.NEGATIVE_INFINITY
     })

@@ -48,7 +48,7 @@ interface InHand {
   gateways: number
 }
 
-/** By the registry, which a process has one of. */
+/** The key is the registry, since a process has one. */
 const inHandOf = new WeakMap<Registry, InHand>()
 
 /** Gateways of one process share what the first of them opened: a second one must not double the limits. */

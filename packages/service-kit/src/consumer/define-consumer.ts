@@ -67,7 +67,7 @@ export interface TakenOver {
 
 /** Why what a consumer wrote and what its group committed do not belong together. */
 export interface Misfit {
-  /** For the log line and the metric; a short constant. */
+  /** A short constant that names the reason in the log line and the metric. */
   reason: string
   /** True when committed work is missing: the log is read again from its earliest record. Otherwise reading goes on. */
   reread: boolean

@@ -67,7 +67,7 @@ function stopAtMark(
           : deadLetter(consumer.topic, consumer.name, record, 'too_large'),
       ),
     )
-    // From the first of these commits on nobody handles a record of this partition itself.
+    // Nobody handles a record of this partition itself after the first of these commits.
     await chunk.commit(records.at(-1)!.offset + 1, JSON.stringify({ [mark_header]: to }))
     logger.info({ topic, partition, to, records: behind.length, mark: mark?.offset }, 'records moved to another topic')
   }
@@ -100,7 +100,7 @@ function targetOf(metadata: string | null | undefined): string | null {
   }
 }
 
-/** In the partition of its install; what has none goes where the consumer of the new topic finds that out. */
+/** The record goes to the partition of its install. The new consumer finds out what is wrong with one that has none. */
 function moved({ partition, key, value, headers }: LogRecord, topic: string, partitions: number): OutgoingRecord {
   return { topic, partition: partitionOf(value, partitions) ?? partition % partitions, key, value, headers }
 }

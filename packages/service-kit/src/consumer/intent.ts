@@ -84,7 +84,7 @@ export function startProgress(generation: string, committed: Committed | null, m
   return { generation, next, log, noted: note !== null, at_ms, state, intent: openIntent(committed), gathered: [] }
 }
 
-/** From here on the partition counts as another log: positions and tokens of before mean other records. */
+/** The partition counts as another log from now on: positions and tokens of before mean other records. */
 export function startLog(progress: Progress, minted: string, next: number): void {
   Object.assign(progress, { log: minted, noted: true, at_ms: 0, state: undefined, next, intent: null, gathered: [] })
 }

@@ -14,7 +14,7 @@ export class StoppedError extends Error {
 }
 
 export interface Attempts {
-  /** For the log line: what is being tried. */
+  /** The log line names it: what is being tried. */
   step: string
   signal: AbortSignal
   logger: Logger

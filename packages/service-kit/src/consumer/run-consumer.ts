@@ -46,7 +46,7 @@ export interface RunConsumerOptions<T> {
   misfits?: MisfitTroubles
   /** Pauses between tries while a dependency is away. */
   pauses?: RetryPauses
-  /** For tests: called after each numbered step; throwing is the crash. */
+  /** Tests have it called after each numbered step; throwing is the crash. */
   crash?(step: CrashStep): void | Promise<void>
 }
 

@@ -64,7 +64,7 @@ async function findReason<T>(
   const topic = consumer.topic.name
   const progress = startProgress('', { offset: committed!, metadata: metadata ?? '' }, '')
   const { next, state, intent } = progress
-  // Beyond the end, reading begins at the earliest record by itself; without a note the offset was moved.
+  // An offset beyond the end makes reading begin at the earliest record by itself. One without a note was moved.
   if (!progress.noted || next > end) return null
   try {
     if (await isOtherLog(progress, end, (ms) => broker.firstOffsetAfter(topic, partition, ms))) return 'log_replaced'

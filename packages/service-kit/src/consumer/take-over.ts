@@ -84,9 +84,9 @@ async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: P
   const { broker, consumer } = context
   const { topic, partition, end_offset } = chunk
   const { next, state, intent } = progress
-  // Without a note the offset is not of a consumer: somebody moved it.
+  // An offset without a note is not of a consumer: somebody moved it.
   if (!progress.noted) return { reason: 'offset_moved', reread: false }
-  // Beyond the end, reading began at the earliest record by itself.
+  // An offset beyond the end made reading begin at the earliest record by itself.
   if (next > end_offset) return { reason: 'log_ends_before', reread: false }
   const firstAfter = (ms: number) => broker.firstOffsetAfter(topic, partition, ms)
   if (await isOtherLog(progress, end_offset, firstAfter)) return { reason: 'log_replaced', reread: true }

@@ -35,7 +35,7 @@ export function fenceAdmin(app: FastifyInstance, fence: AdminFence): void {
     return findRefusal(this) === null
   })
   app.addHook('onRequest', (request, _reply, done) => {
-    // Without a route the answer is 404 anyway, except for a path whose other methods a 405 would reveal.
+    // A request without a route is 404 anyway. Its path is fenced, or a 405 would reveal its other methods.
     const path = request.is404 ? request.url.split('?', 1)[0] : request.routeOptions.url
     const refusal = isFenced(path) ? findRefusal(request) : null
     if (refusal === null) return done()

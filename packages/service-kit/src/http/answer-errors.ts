@@ -8,7 +8,7 @@ export function answerErrors(app: FastifyInstance, logger: Logger): void {
   const answerNoRoute = noRouteHandler(app)
   app.setNotFoundHandler(answerNoRoute)
   app.setErrorHandler((error: FastifyError | CodedError, request, reply) => {
-    // Without a route nobody needs to know what is wrong with the body (fastify finds a QUERY without a content type wrong).
+    // Nobody needs to know what is wrong with a body without a route (fastify refuses a QUERY without content type).
     if (request.is404 && !(error instanceof CodedError)) return answerNoRoute(request, reply)
     const coded = toCodedError(error)
     // An error without a cause is a refusal, not a failure. A line for each would add work when there is too much of it.
@@ -28,7 +28,7 @@ export function errorBody(error: ErrorCode, request_id: string, field?: string, 
 function toCodedError(error: FastifyError | CodedError): CodedError {
   if (error instanceof CodedError) return error
   if (error.code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new CodedError('body_too_large', { cause: error })
-  // Below 500 fastify only has two more errors: a body that broke off, and a length that is wrong.
+  // fastify has only two more errors below 500: a body that broke off, and a length that is wrong.
   if (error.statusCode !== undefined && error.statusCode < 500) {
     return new CodedError('bad_json', { message: 'The request body could not be read.', cause: error })
   }

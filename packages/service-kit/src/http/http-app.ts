@@ -131,7 +131,7 @@ function addClientAddress(app: FastifyInstance, trusted_proxies: readonly string
   })
 }
 
-/** Without the setting all clients of a proxy count as one address, which nobody would notice otherwise. */
+/** All clients of a proxy count as one address without the setting, which nobody would notice otherwise. */
 function warnOfUnknownProxies(app: FastifyInstance, trusted_proxies: readonly string[], logger: Logger): void {
   const isTrusted = networkList(trusted_proxies)
   const count = countedLog(app, logger, 'X-Forwarded-For of unknown proxies ignored: see the setting')

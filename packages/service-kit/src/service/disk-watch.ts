@@ -18,13 +18,13 @@ export interface DiskSpace {
 }
 
 export interface DiskWatchOptions {
-  /** By a short name, for metrics and log lines. */
+  /** Folders by a short name, which metrics and log lines use. */
   folders: Record<string, string>
-  /** Below it, or below a tenth of the disk, the watch warns. */
+  /** The watch warns below it, and below a tenth of the disk. */
   free_bytes_min: number
   logger: Logger
   registry: Registry
-  /** For tests. */
+  /** Tests set it. */
   readSpace?: (folder: string) => Promise<DiskSpace>
 }
 

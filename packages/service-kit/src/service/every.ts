@@ -5,9 +5,9 @@ import type { OnClose } from './run-service.ts'
 import { sharedMetric } from './shared-metric.ts'
 
 export interface EveryOptions {
-  /** For log lines and metrics. */
+  /** Name in log lines and metrics. */
   name: string
-  /** From the end of a run to the beginning of the next. */
+  /** Pause between the end of a run and the beginning of the next. */
   pause_ms: number
   logger: Logger
   registry: Registry
@@ -49,9 +49,9 @@ export function every({ name, pause_ms, logger, registry, work }: EveryOptions):
 
 /** A declared job: work that is done at the start and then again and again. */
 export interface Job<Context> {
-  /** For log lines and metrics. */
+  /** Name in log lines and metrics. */
   name: string
-  /** From the end of a run to the beginning of the next. */
+  /** Pause between the end of a run and the beginning of the next. */
   pause_ms: number
   /** Called once; what it returns is called for each run, see `every`. */
   prepare: (context: Context) => EveryOptions['work']

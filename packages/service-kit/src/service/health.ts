@@ -15,7 +15,7 @@ type Bindings = SystemStatus['bindings']
 export interface HealthDeps {
   /** One check a binding (`database`, `object_storage`, `key_value`, `queues`, `analytics`); a rejection means down. */
   checks: Record<string, () => Promise<void>>
-  /** For ages alone: `elapsed` of `Service`. */
+  /** Clock of ages alone: `elapsed` of `Service`. */
   now: () => number
   registry: Pick<Registry, 'metrics' | 'contentType'>
   /** Called for every answer of `/health` and `/ready`; see `Trouble`. */

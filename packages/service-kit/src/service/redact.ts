@@ -54,12 +54,12 @@ function redactError(error: Error, depth: number): Record<string, unknown> {
 }
 
 const shapes: readonly [RegExp, string][] = [
-  // To the last `@`: passwords that nobody encoded hold `/`, `?` and `@` too.
+  // A password ends at the last `@`: one that nobody encoded holds `/`, `?` and `@` too.
   [/(:\/\/[^\s:/@"']*):[^\s"']+@/g, '$1:[redacted]@'],
   [/srv_[0-9a-f]{48}/g, 'srv_[redacted]'],
   [/\b(bearer|basic) [\w.~+/=-]{8,}/gi, '$1 [redacted]'],
 ]
 
-/** Without passwords in addresses, server keys and bearer tokens. */
+/** A text without passwords in addresses, server keys and bearer tokens. */
 const redactText = (text: string): string =>
   shapes.reduce((left, [shape, instead]) => left.replaceAll(shape, instead), text)

@@ -15,12 +15,12 @@ export interface Service {
   registry: Registry
   /** Unix epoch ms. Somebody may set this clock, both ways (docs/clocks.md). */
   now(): number
-  /** For durations: milliseconds of a clock that nobody sets. */
+  /** Clock of durations, in milliseconds, which nobody sets. */
   elapsed(): number
   onClose: OnClose
-  /** By binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
+  /** Checks by binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
   checks: Record<string, () => Promise<void>>
-  /** For `/health`, `/ready` and `tributary doctor`: a part that may fail adds a function that reports it. */
+  /** A part that may fail adds a function that reports it to `/health`, `/ready` and `tributary doctor`. */
   troubles: (() => readonly Trouble[])[]
   /**
    * Logs the error and ends the process as a kill does: for a state in which a close or an exit hook would never return. A

@@ -6,7 +6,7 @@ import type { Health } from './health.ts'
 
 /** The parts of a service. They run in a process of their own, or in standalone with all others. */
 export interface ServiceParts<Context> {
-  /** Also the name of its folder, of its compose service and of its roles in PostgreSQL and ClickHouse. */
+  /** Its folder, its compose service and its roles in PostgreSQL and ClickHouse have this name too. */
   name: string
   /** A builder gives null when its consumer has nothing to do with the given settings. */
   consumers?: readonly ((context: Context) => ConsumerDefinition<unknown> | null)[]

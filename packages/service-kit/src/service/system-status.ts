@@ -12,9 +12,9 @@ export interface Backlog {
 }
 
 export interface StatusDeps {
-  /** In the order of the flow. */
+  /** Consumers in the order of the flow. */
   consumers: readonly ConsumerGroup[]
-  /** By the name of the consumer; it counts as lag. What it adds to a later topic is durable before it is done here. */
+  /** Backlogs by consumer, which count as lag. What one adds to a later topic is durable before it is done here. */
   backlogs?: ReadonlyMap<string, () => Promise<Backlog>>
   broker: Pick<Broker, 'groupOffsets'>
   health: Pick<Health, 'isReady' | 'bindings'>
@@ -51,7 +51,7 @@ async function readConsumers({ consumers, backlogs, broker, now }: StatusDeps): 
       const first = places.get(consumer)
       const current = await broker.groupOffsets(consumer.name, consumer.topic.name)
       places.set(consumer, first === undefined ? current : withCommits(current, first))
-      // Behind its topic, since a record may have added to it, and before the topics that it is published to.
+      // The backlog is read after its topic, whose records add to it, and before the topics that it publishes to.
       left.set(consumer, (await backlogs?.get(consumer.name)?.()) ?? no_backlog)
     }
     return consumers.map((consumer) => statusOf(consumer, places.get(consumer)!, left.get(consumer)!, now()))

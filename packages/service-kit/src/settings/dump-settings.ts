@@ -45,7 +45,7 @@ function toCells(name: string, { default_text, must, meaning, secret }: Setting<
   return [`\`${name}\``, shown, must, meaning + kept].map((text) => text.replaceAll('|', '\\|'))
 }
 
-/** With columns of equal width, as the formatter wants them. */
+/** Columns of a table have one width, which the formatter demands. */
 function toTable(rows: string[][]): string {
   const widths = head.map((_, n) => Math.max(...[head, ...rows].map((row) => row[n]!.length)))
   const line = (cells: readonly string[], fill: string) =>

@@ -93,7 +93,7 @@ export const networks: Kind<string[]> = {
   must: 'addresses or CIDR ranges such as 10.0.0.7, 10.0.0.0/8 or fd00::/8, by comma',
 }
 
-/** At least one host:port, separated by commas. */
+/** One or more host:port, separated by commas. */
 export const brokers: Kind<string[]> = {
   schema: list.refine((items) => items.length > 0 && items.every((item) => /^.+:\d{1,5}$/.test(item))),
   must: 'host:port, or several of them by comma',

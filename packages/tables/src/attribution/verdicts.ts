@@ -40,7 +40,7 @@ export async function findNewestOf(
   const wanted = new Map(installs.map((one) => [installName(one), one]))
   const ordered = [...wanted.keys()].toSorted().map((name) => wanted.get(name)!)
   const found = new Map<string, WrittenDecision>()
-  // In the order of the table's key each statement reads a range of its own.
+  // Each statement reads a range of its own, because names are in the order of the table's key.
   for (let at = 0; at < ordered.length; at += installs_max) {
     for (const row of await clickhouse.query<NewestRow>(newestSql(ordered.slice(at, at + installs_max), below))) {
       const { decision: text, ...place } = row

@@ -41,7 +41,7 @@ export async function findEventKeys(
   const rows: StoredEventKey[] = []
   for (const [how, some] of Object.entries(divide(lookups)) as [How, EventKeyLookup[]][]) {
     const max = lookups_max[how]
-    // In the order of the table's key each of several statements reads a range of its own.
+    // Each of several statements reads a range of its own, because keys are in the order of the table's key.
     const ordered = some.length > max ? some.toSorted(byKeyOrder) : some
     for (let at = 0; at < ordered.length; at += max) {
       rows.push(...(await clickhouse.query<StoredEventKey>(statement(how, ordered.slice(at, at + max)))))
@@ -82,7 +82,7 @@ const inSets = (lookups: readonly EventKeyLookup[]): string =>
   `event_keys_v1.key_day IN (${textLiterals(lookups.flatMap(({ key_days }) => key_days))})
     AND event_keys_v1.event_key IN ${keySet(lookups.map(({ event_key }) => event_key))}`
 
-/** Without its app in the tuple, a key reads a granule of each app of the statement. With it, it costs twice as much to compare. */
+/** A key without its app in the tuple reads a granule of each app. One with it costs twice as much to compare. */
 function inTuples(lookups: readonly EventKeyLookup[], with_app: boolean): string {
   const tuples = lookups.flatMap(({ app_id, key_days, event_key }) => {
     const app = with_app ? `${textLiteral(app_id)},` : ''

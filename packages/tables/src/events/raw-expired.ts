@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { utcDay } from '@tributary/domain/utc-day'
 
-/** By app the first UTC day (`YYYY-MM-DD`) whose raw events retention has not deleted; apps without an entry have all. */
+/** First UTC day (`YYYY-MM-DD`) of each app whose raw events are not deleted; apps without an entry have all. */
 export type RawExpired = ReadonlyMap<string, string>
 
 /** SQL of the mark of some rows of `raw_expired_v1`, those of one app. */
@@ -50,7 +50,7 @@ const lackingSql = (where: string): string => `
     SELECT app_id, day, -toInt64(count()) FROM events_raw_v1 WHERE ${where} GROUP BY app_id, day
   ) GROUP BY app_id, on HAVING sum(n) > 0`
 
-/** By app the last UTC day that has fewer raw events than its sums say; apps with none have no entry. */
+/** Last UTC day of each app that has fewer raw events than its sums say; apps with none have no entry. */
 export async function findLackingDays(
   clickhouse: Pick<Clickhouse, 'query'>,
   app_ids: Iterable<string>,

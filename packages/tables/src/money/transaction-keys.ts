@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiterals } from '@tributary/clickhouse/literals'
 import { type TransactionClaim, type TransactionLookup, transactionOf } from '@tributary/domain/money/claims'
 
-/** Of one statement: 40 000 keys and as many apps stay below `statement_bytes_max`. */
+/** Look-ups of one statement: 40 000 keys and as many apps stay below `statement_bytes_max`. */
 const lookups_max = 40_000
 
 /** The columns of a claim in `transaction_keys_v1` and `erased_claims_v1`. */

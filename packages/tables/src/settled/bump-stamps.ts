@@ -38,7 +38,7 @@ export async function bumpMoneyDays(
        WHERE app_id IN (${apps}) AND install_key IN (SELECT sipHash64(arrayJoin([${ids}]))) GROUP BY app_id, t.day`,
     )
     const stamps = found.map((one) => ({ ...one, source: 'money' as const, rows: 1 }))
-    // At least once is enough, so each call has a token of its own: an old one may be known without its rows.
+    // A version may rise twice, so each call has a token of its own: an old one may be known without its rows.
     await addStamps(clickhouse, stamps, `bump/${randomUUID()}`)
   }
 }

@@ -60,7 +60,7 @@ ${joins.join('\n')}`,
 /** Notes in the rows of settled days, by column: a value for each day, an unsigned 64-bit decimal. */
 type Notes = Record<string, readonly string[]>
 
-/** Behind every event: the row of a day that notes none counts all that are there. */
+/** A time behind every event: the row of a day that notes none counts all that are there. */
 const any_time_ms = `${Number.MAX_SAFE_INTEGER}`
 
 /**

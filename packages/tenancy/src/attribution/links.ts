@@ -22,7 +22,7 @@ export interface TrackingLink {
   bundle_id: string | null
   store_id: string | null
   provider_token: string | null
-  /** As of `AttributionApp`. */
+  /** Secret and salt of `AttributionApp`. */
   link_secret: Buffer
   salt: Buffer
 }

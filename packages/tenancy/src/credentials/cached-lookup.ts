@@ -14,7 +14,7 @@ export interface LookupOptions<Row, Value extends { company_id: string }> {
   load(key: string): Promise<Row | null>
   /** May throw for a row that can't be used (a secret without its master key). */
   toValue(row: Row): Value
-  /** For ages alone: `elapsed` of `Service`. */
+  /** Clock of ages alone: `elapsed` of `Service`. */
   now: () => number
   /** Called for every load that failed. */
   onFailure(error: unknown): void

@@ -7,7 +7,7 @@ import { type CachedLookup, cachedLookup, type LookupOptions } from './cached-lo
 
 export interface KeptLookupsOptions {
   pool: Pool
-  /** For ages alone: `elapsed` of `Service`. */
+  /** Clock of ages alone: `elapsed` of `Service`. */
   now: () => number
   logger: Logger
   registry?: Registry

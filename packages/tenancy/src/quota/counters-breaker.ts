@@ -1,4 +1,4 @@
-/** From a failure to the next try, ms; doubled with each failure in a row. */
+/** Pause between a failure and the next try, ms; doubled with each failure in a row. */
 const pause_first_ms = 1000
 const pause_most_ms = 5000
 

@@ -40,7 +40,7 @@ interface Company {
 export interface Reservation {
   /** `X-Service-Quota-Used` and, with a cap, `X-Service-Quota-Limit`. */
   headers: Record<string, string>
-  /** For a request that failed after it had reserved. Never rejects. */
+  /** Gives back what a request reserved that failed later. Never rejects. */
   giveBack(): Promise<void>
 }
 
@@ -149,7 +149,7 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
       if (n === 0 && rejected_n === 0 && cap === null) return { headers: {}, giveBack: async () => {} }
       const month = findMonth(company_id, at_ms)
       const ttl_ms = month.end_ms - at_ms + quota_kept_ms
-      // Without accepted events nothing is added: the step shows whether the quota is used up.
+      // Nothing is added where no event was accepted: the step shows whether the quota is used up.
       const accepted = { counter: month.accepted, n, cap, total: 0 }
       const takes: Take[] = [accepted]
       if (rejected_n > 0) takes.push({ counter: month.rejected, n: rejected_n, cap, total: 0 })

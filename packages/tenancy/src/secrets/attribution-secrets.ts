@@ -137,7 +137,7 @@ async function insertSecrets(
 ): Promise<void> {
   const { column, idOf, placeOf } = owners[table]
   const byId = new Map(apps.map((app) => [idOf(app), app] as const))
-  // In one order everywhere: two processes that insert the same rows would wait for each other otherwise.
+  // Ids have one order everywhere: two processes that insert the same rows would wait for each other otherwise.
   const ids = [...byId.keys()].toSorted()
   const made = ids.map((id) => masterKeys.encrypt(randomBytes(secret_bytes).toString('hex'), placeOf(byId.get(id)!)))
   await pool.query(

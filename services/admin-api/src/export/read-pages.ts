@@ -93,7 +93,7 @@ export async function* readPages(
 /** Texts may hold bytes that are no UTF-8, which only hex gives back. */
 const isText = (type: string): boolean => /String/.test(type)
 
-/** Behind the row at `at0`, `at1`, ... The first column stands apart, since it tells the engine where to begin. */
+/** Rows behind that at `at0`, `at1`, ... The first column stands apart: it shows the engine where to begin. */
 function behindSql(order: readonly KeyColumn[]): string {
   const values = order.map(({ type }, n) =>
     isText(type) ? `unhex({at${n}:String})` : `CAST({at${n}:String}, ${textLiteral(type)})`,

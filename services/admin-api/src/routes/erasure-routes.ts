@@ -30,7 +30,7 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, audit
     const left = (await queueErasures({ pool, masterKeys }, [asked])).get(asked)
     if (left === 'unknown_app') throw new CodedError('unknown_app')
     if (left === 'salt_unreadable') throw new CodedError('unavailable', { message: salt_unreadable_message })
-    // Without the id, which has to go.
+    // The entry lacks the id, which has to go.
     const entry = { action: 'erasure.request', subject: app_id, detail: {} }
     await recordAdminAction(pool, adminRequest(request, now), entry)
     return { queued: true as const }

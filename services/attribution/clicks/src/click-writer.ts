@@ -55,7 +55,7 @@ export type ClickStep = 1 | 2 | 3
 export interface ClickWriterDeps {
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'putOnce'>
-  /** Without it retention is told of no late archive. */
+  /** Retention hears of no late archive where it is absent. */
   late?: LateDays
   attributionApps: Pick<AttributionApps, 'find'>
   redecisions: Pick<RedecisionList, 'add'>
@@ -64,7 +64,7 @@ export interface ClickWriterDeps {
   now(): number
   registry?: Registry
   logger?: Logger
-  /** For tests: called after each numbered step; throwing is the crash. */
+  /** Tests have it called after each numbered step; throwing is the crash. */
   crash?(step: ClickStep): void | Promise<void>
 }
 

@@ -9,7 +9,7 @@ import { isMark } from '@tributary/service-kit/consumer/hand-over'
 export interface FactEvent {
   head: EnvelopeHead
   event: Envelope['events'][number]
-  /** Of the event in its record. */
+  /** Index of the event in its record. */
   index: number
 }
 

@@ -10,7 +10,7 @@ export const installOf = ({ app_id, install_uuid }: Pick<EventLine, 'app_id' | '
 
 /** The events of a batch that no erasure covers. */
 interface Kept {
-  /** In the order of the records. */
+  /** Rows in the order of the records. */
   rows: EventLine[]
   /** Marks of the installs that were erased, by `installOf`. */
   marks: Map<string, number>

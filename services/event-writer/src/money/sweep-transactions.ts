@@ -32,7 +32,7 @@ export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> 
   }
 }
 
-// By the key alone, which is a hash: a set of pairs would be slower, and rows of another app do no harm.
+// The key alone is compared, which is a hash: pairs would be slower, and rows of another app do no harm.
 const suspectsSql = (since: string) => `
   SELECT app_id, toString(t.transaction_key) AS transaction_key
   FROM (

@@ -15,7 +15,7 @@ export interface RefusedRecord {
 
 export interface InsertOptions {
   clickhouse: Clickhouse
-  /** Of the batch; a block adds its name. */
+  /** Token of the batch; a block adds its name. */
   token: string
   /** How often the batch was tried, this time included. */
   attempt: number

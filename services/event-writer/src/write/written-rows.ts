@@ -50,7 +50,7 @@ export interface CompleteOptions {
   fence(): Promise<void>
 }
 
-/** Of one statement: a table that failed for want of memory must not fail so again. */
+/** Rows of one statement: a table that failed for want of memory must not fail so again. */
 const fill_rows_max = 10_000
 /** Days of apps of one statement, which stays far below `statement_bytes_max`. */
 const days_max = 10_000

@@ -161,7 +161,7 @@ async function markClicks(
   await markCompanies(pool, 'clicks_deleted_before', marks, now_ms)
 }
 
-/** By company the UTC day of the oldest click. */
+/** UTC day of the oldest click of each company. */
 async function findFirstClicks(
   clickhouse: Pick<Clickhouse, 'query'>,
   apps: readonly KeptApp[],

@@ -25,7 +25,7 @@ export function settleWhenQuiet(deps: SettlerJobsDeps) {
     unlessRunning(deps.pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([stop, lost]) }))
 }
 
-/** Whoever asks within this time of a run that was cut has it go on; the command asks at once. */
+/** A request within this time continues a run that was cut; the command sends one at once. */
 const going_on_ms_max = 60_000
 
 /**

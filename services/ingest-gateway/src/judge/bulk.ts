@@ -18,7 +18,7 @@ export interface BulkInput {
   facts: EnvelopeFacts
   partitions: number
   key: KeyRules
-  /** Of the object that will hold the request. */
+  /** Key of the object that will hold the request. */
   audit_key: string
 }
 

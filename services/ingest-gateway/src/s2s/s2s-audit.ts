@@ -25,6 +25,6 @@ export async function auditServerEvent(
   throw new Error('two bodies share an audit key and the first 8 digits of their hash')
 }
 
-/** Of a new object of a bulk request: `s2s/bulk/<date>/<uuid>.json`. */
+/** Key of a new object of a bulk request: `s2s/bulk/<date>/<uuid>.json`. */
 export const bulkAuditKey = (received_at_ms: number): string =>
   `s2s/bulk/${utcDay(received_at_ms)}/${mintEventId(received_at_ms)}.json`

@@ -89,7 +89,7 @@ interface MoneyRow {
 
 /** Each day with money of a currency. */
 function spentSql({ settled }: FoundDays<'money'>, hasGrown: boolean, passes: string): string {
-  // Without a filter no verdict is looked up.
+  // No verdict is looked up where there is no filter.
   const eventsSql = passes === '1' ? countedSql : moneyEventsSql
   const events = [liveDays('money'), ...(hasGrown ? [cameSince(grownDays)] : [])].map(
     (at) => `

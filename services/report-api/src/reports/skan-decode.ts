@@ -5,7 +5,7 @@ import { decodeValue, postbackAges, versionAt } from '@tributary/domain/postback
 
 /** Postbacks of a row that have the same value, and were received while the same versions could decode them. */
 export interface CountedValue {
-  /** Of SKAN. */
+  /** Version of SKAN. */
   version: string
   /** A time at which `versionAt` says the same as when they were received, Unix epoch ms. */
   received_at_ms: number

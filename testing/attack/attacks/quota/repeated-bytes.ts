@@ -13,7 +13,7 @@ const bodies_min = 8
 const event = { event_id: 'the-same', event_name: 'level_up', install_uuid: 'the-same' }
 /** Disk that each byte of the month may take: once in the audit store, once in the log. */
 const disk_bytes_per_byte = 2
-/** For the victim's events. */
+/** Bytes that the victim's events may take. */
 const other_bytes_max = 2 * 1024 * 1024
 
 /** 983 KB in 500 copies of one event, which count once. */

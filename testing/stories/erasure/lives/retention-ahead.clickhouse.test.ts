@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, openErasureStage, sentEvent, mark_ms as stage_mark_ms } from '../stage.ts'
 import { rowsByInstall } from './rows-by-install.ts'
 
-/** In the afternoon of its day, so that both lives may have a part of it. */
+/** The cutoff is in the afternoon of its day, so that both lives may have a part of the day. */
 const mark_ms = Date.parse(utcDay(stage_mark_ms)) + 15 * hour_ms
 
 let stage: ErasureStage

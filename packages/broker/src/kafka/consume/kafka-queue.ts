@@ -16,7 +16,7 @@ export interface PartitionQueueOptions {
   signal: AbortSignal
   /** The queue of this partition before this one: one handler at a time. */
   former: Promise<void>
-  /** As in `ConsumeOptions`. */
+  /** The function of `ConsumeOptions`. */
   needsValue?: NeedsValue | undefined
   /** Has kafkajs fetch from this offset next. */
   seek(offset: number): void

@@ -1,6 +1,6 @@
 import Encoder from 'kafkajs/src/protocol/encoder.js'
 
-/** Below this a copy is cheaper than a part of its own. */
+/** A smaller value is copied, which is cheaper than a part of its own. */
 const part_bytes_min = 1024
 
 /**

@@ -29,7 +29,7 @@ interface Run {
  * that was cut off in transit: it takes what came before, and fetches the rest again.
  */
 export function createZstd() {
-  /** By the memory of an answer, so that answers which are read at the same time don't mix. */
+  /** The key is the memory of an answer, so that answers that are read at the same time don't mix. */
   const runs = new WeakMap<ArrayBufferLike, Run>()
 
   return {

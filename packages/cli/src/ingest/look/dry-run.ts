@@ -16,7 +16,7 @@ export interface DryRun {
   dry_run: true
   accepted: number
   rejected: number
-  /** By name, in the order of the file. Duplicates and shared transactions are not taken off. */
+  /** Names are in the order of the file. Duplicates and shared transactions are not taken off. */
   events: { event_name: string; accepted: number; revenue: { currency: string; amount: number }[] }[]
   reasons: { reason: string; field: string | null; lines: number }[]
   /** The first of them. */

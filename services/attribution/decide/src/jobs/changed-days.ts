@@ -12,7 +12,7 @@ interface DayCount {
 /** Days of clicks that have changed, by app. */
 export interface ChangedDays {
   days: Map<string, string[]>
-  /** To be called when they are worked out: until then each look finds them again. */
+  /** Notes that they are worked out. Each look finds them again until then. */
   settle(): void
 }
 

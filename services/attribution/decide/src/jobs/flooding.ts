@@ -54,7 +54,7 @@ async function workOut({ clickhouse, now }: JobDeps, app_id: string, days: reado
   const before = new Map(held.map((row) => [sourceName(row), row.flooded]))
   const rows = sources.map((source): FloodRow => ({ ...source, flooded: flooded.has(source) }))
   const changed = rows.filter((row) => row.flooded !== (before.get(sourceName(row)) ?? false))
-  // Behind what is there, which a clock ahead may have written.
+  // The time is behind those that are there, which a clock ahead may have written.
   const worked_out_ms = held.reduce((latest, row) => Math.max(latest, row.worked_out_ms + 1), now())
   await insertFloods(clickhouse, app_id, changed, worked_out_ms)
   return before.size + changed.length > 0

@@ -37,7 +37,7 @@ function ofKeys(app_id: string, byKey: ReadonlyMap<string, readonly InstallRange
     ORDER BY received_at_ms DESC LIMIT ${of_key_max} BY k.match_key`
 }
 
-/** Beyond every time that an event may have. */
+/** A time beyond every time that an event may have. */
 const far_ms = 8e15
 
 const isWithin = ({ received_at_ms: at_ms }: KeyedFact, range: InstallRange): boolean =>

@@ -56,7 +56,7 @@ export interface Lookups {
   lastByKey(app_id: string, keys: LastByKey, isLiving?: IsLiving): Promise<Map<string, KeyFacts>>
   /** Install events around an install by key. See `findAround`. */
   aroundByKey(app_id: string, keys: readonly KeyOfInstall[], isLiving?: IsLiving): Promise<KeyFact[][]>
-  /** Of each range the first install events that see a click. See `findFirstByKey`. */
+  /** The first install events of each range that see a click. See `findFirstByKey`. */
   firstByKey(app_id: string, ranges: readonly FirstByKey[], isLiving?: IsLiving): Promise<KeyFact[][]>
   /** Hits of honeypots of these apps, by the block of their address. */
   hits(app_ids: readonly string[], ranges: readonly ClickRange[]): Promise<BlockingHit[]>

@@ -124,7 +124,7 @@ function pushedIn(rows: readonly KeyFact[], isAdded: (fact: KeyFact) => boolean,
 function isSeen({ installed_at_ms }: KeyFact, with_ms: number, without_ms: number | undefined, is_address: boolean) {
   const [crowded, was] = [isCrowdedAt(installed_at_ms, with_ms), isCrowdedAt(installed_at_ms, without_ms)]
   if (crowded !== was) return true
-  // By a device or a click id that stays crowded it matches nothing.
+  // A device or a click id that stays crowded matches nothing.
   return (is_address || !crowded) && installed_at_ms - with_ms <= limits.candidate_lookback_ms_max
 }
 

@@ -68,7 +68,7 @@ export async function decideApp(
   const decided_at_ms = now()
   const decided = await decideInOrder(evidence, decided_at_ms)
   const touched = await findRedecisions(lookups, work, evidence, decided)
-  // From the second try on also what changes nothing: a decision of a try that sleeps may still land.
+  // A second try publishes unchanged decisions too: a decision of a try that sleeps may still land.
   const told = decided.filter(({ changed, install }) => changed || (decided_at.try > 1 && !landed.has(install)))
   // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
   //    written finds nothing changed, and would add nothing.

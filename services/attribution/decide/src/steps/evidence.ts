@@ -45,7 +45,7 @@ export interface OpenInstall {
 
 /** All that is known about the installs of a batch, of one app. */
 export interface Evidence extends Neighbours, Pick<KnownFacts, 'pushedOut'> {
-  /** In the order in which they are decided: install time, then position on the log. */
+  /** Installs in the order in which they are decided: install time, then position on the log. */
   open: OpenInstall[]
   /** Facts of installs of the batch and of others, by install. */
   facts: ReadonlyMap<string, readonly Fact[]>
@@ -114,7 +114,7 @@ export async function loadEvidence(
   const decided = new Set(open.map(({ install }) => install.install_uuid))
   const flooded = new Set(floods.map(sourceName))
   const hitTimes = Map.groupBy(hits, ({ ip }) => addressBlock(ip))
-  // Of a crowd all installs have the same neighbours.
+  // All installs of a crowd have the same neighbours.
   const others = new Map<string, OtherInstall | null>()
   const other = (uuid: string) => {
     if (!others.has(uuid)) others.set(uuid, otherOf(neighbours.facts.get(uuid) ?? []))

@@ -2,7 +2,7 @@ import { Semaphore } from 'async-mutex'
 
 /** Apps of a round that are loaded at the same time, and that are decided; each waits for some ten statements. */
 const apps_at_once = 4
-/** With so many apps that failed no other is begun: it is an engine that fails. */
+/** No other app is begun when so many have failed: it is an engine that fails. */
 const failed_apps_max = 8
 
 interface RoundsWork<App, Loaded, Done> {

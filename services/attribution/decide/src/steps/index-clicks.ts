@@ -30,7 +30,7 @@ export function indexClicks(clicks: readonly KeptClick[]): FindNearest {
   }
 }
 
-/** Of clicks from the latest on those in a range that `nearestClicks` takes. */
+/** Clicks of a range that `nearestClicks` takes, out of clicks of which the latest is first. */
 const nearestIn = (latestFirst: readonly KeptClick[], range: ClickRange): KeptClick[] =>
   nearestClicks(
     latestFirst.slice(firstBefore(latestFirst, range.to_ms), firstBefore(latestFirst, range.from_ms)),

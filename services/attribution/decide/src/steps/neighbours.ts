@@ -20,7 +20,7 @@ type AllFacts = ReadonlyMap<string, readonly Fact[]>
 
 /** Other installs that have something in common with those of a batch. */
 export interface Neighbours {
-  /** Of the installs of the batch, and of neighbours. */
+  /** Facts of the installs of the batch, and of neighbours. */
   facts: AllFacts
   /** The nearest installs before an install event by a device or a user, and those who told of the user. */
   sharingBefore(install: InstallFact): string[]
@@ -94,7 +94,7 @@ export async function findNeighbours(
       if (!isJudged(install)) return []
       const rows = inNetwork.get(networkKey(install.ip!)) ?? []
       const from = firstFrom(rows, install.received_at_ms)
-      // Whoever has as many between has a full hour without this one.
+      // An install with as many between has a full hour without this one.
       const later = rows.slice(from, firstFrom(rows, install.received_at_ms + hour_ms)).slice(0, opened_max)
       return later.flatMap(({ install_uuid, received_at_ms }) => {
         const [first, end] = hourBounds(rows, received_at_ms)

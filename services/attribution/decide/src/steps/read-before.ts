@@ -6,7 +6,7 @@ export interface ReadBefore {
   broker: Pick<Broker, 'groupOffsets'>
   /** The wait ends with it, and rejects. */
   signal: AbortSignal
-  /** Without one it waits for as long as it takes. */
+  /** Maximum wait; it waits for as long as it takes where this is absent. */
   wait_ms_max?: number
   /** Called while it waits, with how long it has. */
   onWait?(waited_ms: number): void

@@ -52,7 +52,7 @@ export interface EraserDeps extends Omit<TakeDeps, 'findAudited' | 'whileRawEven
   metrics?: EraserMetrics
   /** Rejects when another process may erase by now. */
   leaseHeld?(): Promise<void>
-  /** For tests, which end a run at a step as a kill would. */
+  /** Tests end a run at a step here, as a kill would. */
   atStep?: (step: string) => void
 }
 

@@ -13,10 +13,10 @@ const AuditedRequest = z.object({
   ip: z.string(),
   headers: z.object({ 'user-agent': z.string(), 'x-service-sdk': z.string(), 'x-service-platform': z.string() }),
   body: z.record(z.string(), z.unknown()),
-  /** Of a single backend event; minted where the body has none. */
+  /** Id of a single backend event; minted where the body has none. */
   event_id: z.string().optional(),
   body_sha256: z.string().optional(),
-  /** Of a bulk request: by the index of the event. */
+  /** Ids of a bulk request by the index of the event. */
   minted_event_ids: z.record(z.string(), z.string()).optional(),
 })
 export type AuditedRequest = z.infer<typeof AuditedRequest>

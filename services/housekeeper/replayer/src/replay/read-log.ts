@@ -16,13 +16,13 @@ interface ReadLogDeps {
   pause: Pause
 }
 
-/** Of each partition: the next offset to take and the offset to stop at. */
+/** Offset of a partition to take next, and the one to stop at. */
 interface Range {
   next: number
   end: number
 }
 
-/** Of each partition; one chunk at a time is worked on. */
+/** Maximum chunk of a partition. Chunks are handled one at a time. */
 const chunk_bytes_max = 2 * 1024 * 1024
 const retention_check_ms = 2000
 
@@ -82,7 +82,7 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
 const leftOf = (ranges: Map<number, Range>): number =>
   [...ranges.values()].reduce((sum, { next, end }) => sum + Math.max(0, end - next), 0)
 
-/** Also when the retention of the log takes what is not read yet: then no chunk comes that would say so. */
+/** Resolves too when retention takes what is not read yet, of which no chunk would say so. */
 async function untilRead(ranges: Map<number, Range>, { broker, signal }: ReadLogDeps, group: string): Promise<void> {
   for (let checked_ms = performance.now(); leftOf(ranges) > 0; ) {
     await pause(50, undefined, { signal })

@@ -16,7 +16,7 @@ parentPort?.on('message', (message: Task) => {
   if (inflated_bytes > limits.judge_thread_kept_bytes_max) collectGarbage({ type: 'major', execution: 'sync' })
 })
 
-/** Of the body that was judged last. */
+/** Inflated bytes of the body that was judged last. */
 let inflated_bytes = 0
 
 function judgeTask({ kind, wire, encoding, input, bytes_max }: Task): Answer {
