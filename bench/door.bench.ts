@@ -81,7 +81,7 @@ async function measure(args: string[], apps: readonly DoorApp[], order: GatewayO
   const load = await sendLoad(port, requests, connections, seconds)
   const { cpu_seconds, rss_mb, steps: memory } = await gateway.stopWatch()
   const rate = numberArgument(args, 'rate', (load.acknowledged / load.seconds) * paced_share)
-  // With a rate, the connections are part of the question; half of the top rate shall wait for none.
+  // Connections are bounded where a rate is given; half of the top rate shall wait for none.
   const paced = await sendPacedLoad(port, requests, rate, seconds, args.includes('--rate') ? connections : undefined)
   const { logged, steps } = await gateway.countLogged()
   await gateway.stop()

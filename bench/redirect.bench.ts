@@ -8,9 +8,9 @@ import { startProcess } from './process/drive-process.ts'
 import { type LoopTimes, openLoop } from './process/open-loop.ts'
 import type { RedirectOrder } from './redirect/gateway.ts'
 
-/** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
+/** Fewer than a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
-/** At half of the rate: what is measured is a gateway at work, and not its first requests. */
+/** Warm-up at half of the rate: the bench measures a gateway at work, and not its first requests. */
 const warm_seconds = 5
 const link_id = 'bench-link-0'
 
@@ -55,7 +55,7 @@ async function measure(args: string[], order: RedirectOrder) {
     p99_ms: Math.round(percentile(load.ms, 0.99) * 10) / 10,
     cpu_us_per_redirect: Math.round((cpu_seconds * 1e6) / load.ms.length),
     rss_mb,
-    /** Without what the system may take back: pages of the log and of the program. */
+    /** Memory without what the system may take back: pages of the log and of the program. */
     own_mb: steps.own_mb ?? 0,
     redirected: warm.ms.length + load.ms.length,
     logged,

@@ -21,7 +21,7 @@ export const bench: Bench = {
   async run(args) {
     const onKafka = args.includes('--kafka')
     const rows = numberArgument(args, 'rows', 1_000_000)
-    // On servers a prefill takes long and shows nothing new.
+    // A prefill takes long on servers and shows nothing new.
     const stored_max = numberArgument(args, 'stored', onKafka ? 0 : 40_000_000)
     const shuffled = numberArgument(args, 'shuffled', 200_000)
     const partitions = numberArgument(args, 'partitions', 4)

@@ -17,7 +17,7 @@ import { waitForMerges } from '../writer/prefill.ts'
 
 /** More exceed the memory limit of the embedded engine. */
 const slice_rows = 200_000
-/** From one click to the next. They are stored in the order of their time, as a log brings them; ten million take 12 days. */
+/** Time between two clicks, which are stored in the order of time, as a log brings them; ten million take 12 days. */
 const click_step_ms = 100
 /** Batches that are not measured: they open what stays open. */
 const warm_batches = 2

@@ -127,7 +127,7 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
   }
 }
 
-// Without its parent the bench is over, whatever the state.
+// The bench is over when its parent is gone, whatever the state.
 process.once('disconnect', () => process.exit())
 const order = (await nextMessage()) as GatewayOrder
 const broker = await openLog(order)

@@ -35,7 +35,7 @@ function createStepClock() {
       seconds[step] = (seconds[step] ?? 0) + (now - since) / 1000
       ;[step, since] = [next, now]
     },
-    /** With the time of the step that is not over. */
+    /** Seconds of each step, with the one that is not over. */
     soFar: () => ({ ...seconds, [step]: (seconds[step] ?? 0) + (performance.now() - since) / 1000 }),
   }
 }
@@ -43,7 +43,7 @@ function createStepClock() {
 /** Between two lines about what a run has done so far. */
 const line_pause_ms = 30_000
 
-// Without its parent the bench is over, whatever the state.
+// The bench is over when its parent is gone, whatever the state.
 process.once('disconnect', () => process.exit())
 const order = (await nextMessage()) as EraserOrder
 const pool = openPostgres({

@@ -55,7 +55,7 @@ function drainedOf({ large, erasures, times: { began_ms, alone_ms } }: RunFigure
 const stepSeconds = ({ cost: { steps } }: RunFigures, begin: string) =>
   sum(Object.entries(steps).flatMap(([step, seconds]) => (step.startsWith(begin) ? [seconds] : [])))
 
-/** With fewer events the constant part of the time would be extrapolated too. */
+/** Fewer events would extrapolate the constant part of the time too. */
 const extrapolated_events_min = 10_000_000
 
 /** Minutes of a night as large as the aim, if all of it grows with the stored rows and objects. */

@@ -8,7 +8,7 @@ import { type Aim, type Bench, numberArgument, percentile, profileFlags } from '
 import { startProcess } from '../process/drive-process.ts'
 import { type LoopTimes, openLoop } from '../process/open-loop.ts'
 
-/** Below what a gateway may have in flight; an open loop needs more only when the gateway stands still. */
+/** Fewer than a gateway may have in flight; an open loop needs more only when the gateway stands still. */
 const connections = 100
 const warm_seconds = 5
 

@@ -31,7 +31,7 @@ function liveSchemas({ tenant, values }: SchemaOrder) {
 
 /** The process under test: it is driven step by step over IPC. */
 async function main(): Promise<void> {
-  // Without its parent the bench is over, whatever the state.
+  // The bench is over when its parent is gone, whatever the state.
   process.once('disconnect', () => process.exit())
   const order = (await nextMessage()) as SchemaOrder
   const logger = pino({ level: 'error' })

@@ -49,7 +49,7 @@ interface Server {
 
 /** The whole life of a process under test that serves one load after a warm one. */
 export async function runDriven<Order>(open: (order: Order) => Promise<Server>): Promise<void> {
-  // Without its parent the bench is over, whatever the state.
+  // The bench is over when its parent is gone, whatever the state.
   process.once('disconnect', () => process.exit())
   const { app, count, close } = await open((await nextMessage()) as Order)
   shedStartMemory() // as a service does when it has started: under load it would make the answers of its time late

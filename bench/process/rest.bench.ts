@@ -64,7 +64,7 @@ export const bench: Bench = {
   },
 }
 
-/** As the image does it: a program without settings loads all of its code and ends. */
+/** The image does the same: a program without settings loads all of its code and ends. */
 async function compile(name: string, folder: string): Promise<void> {
   const main = join(import.meta.dirname, '..', '..', 'services', name, 'src', 'main.ts')
   const env = { PATH: process.env.PATH, NODE_COMPILE_CACHE: folder }

@@ -17,7 +17,7 @@ export interface Filled {
 /** A fill that is not over. */
 interface Filling {
   apps: BenchApp[]
-  /** By app: all days before this one are filled. */
+  /** Day of each app before which all days are filled. */
   days: Record<string, number>
 }
 

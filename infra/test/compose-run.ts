@@ -30,7 +30,7 @@ export interface Running {
 
 /** docker-compose.yml as local processes: the same commands and environment, on other addresses. */
 export interface ComposeRun {
-  /** Of the load balancer: for everybody, and for operators. */
+  /** Addresses of the load balancer: for everybody, and for operators. */
   url: string
   operators_url: string
   services: Record<string, ComposeService>
@@ -110,7 +110,7 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
 
     async function startService(name: string) {
       const [port = 0] = await freePorts(1)
-      // In a container each has the whole network to itself; here the port is part of the address.
+      // A container has the whole network to itself; here the port is part of the address.
       const local = {
         TRIBUTARY_HOST: '127.0.0.1',
         TRIBUTARY_PORT: String(port),

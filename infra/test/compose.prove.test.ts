@@ -65,7 +65,7 @@ await describeWith(
       return known
     }
     const token = `TRIBUTARY_ADMIN_TOKEN=${parseEnv(env_text).TRIBUTARY_ADMIN_TOKEN}`
-    /** Without npx itself, which takes longer than the command; readme.whole.test.ts has it. */
+    /** The command runs without npx, which takes longer than it; readme.whole.test.ts has it. */
     const paste = async (line: string) => {
       const script = `export ${token} TRIBUTARY_URL=${compose.operators_url}\n${line.replace(/^npx /, 'node_modules/.bin/')}`
       return (await run('bash', ['-ec', script], { cwd: root })).stdout

@@ -6,7 +6,7 @@ export interface FuzzApp {
   app_key: string
   signing_secret: string
   server_keys: string[]
-  /** Only for reading the report at the end. */
+  /** Key that reads the report at the end. */
   report_key: string
 }
 

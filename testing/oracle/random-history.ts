@@ -17,7 +17,7 @@ const timeOfDay = fc.oneof(fc.constantFrom(0, 1, day_ms / 2, day_ms - 1), fc.int
 /** Install times on either side of a Monday and of the New Year. */
 const installedAt = fc.tuple(fc.constantFrom(0, 1, 3, 4), timeOfDay).map(([day, ms]) => first_ms + day * day_ms + ms)
 
-/** After the install, with edges of the 24-hour windows and midnights more often than other times. */
+/** Times after the install. Edges of the 24-hour windows and midnights are more frequent than others. */
 const afterInstall = fc.oneof(
   fc.tuple(fc.constantFrom(1, 0, 2, 7, 8, 30, 31, -1), fc.constantFrom(0, -1, 1)).map(
     ([n, ms]) =>

@@ -160,7 +160,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       const refused = await keyValue.hitWindow(key, 3, window_ms)
       expect(refused).toMatchObject({ allowed: false, remaining: 0 })
       await vi.waitFor(async () => expect((await keyValue.hitWindow(key, 3, window_ms)).allowed).toBe(true), patience)
-      // Not earlier, except for the millisecond by which clocks differ, and less than a window later.
+      // The hit is not early, but for the millisecond by which clocks differ, and less than a window late.
       const waited_ms = performance.now() - started
       expect(waited_ms).toBeGreaterThanOrEqual(refused.retry_after_ms - 2)
       expect(waited_ms).toBeLessThan(refused.retry_after_ms + window_ms)

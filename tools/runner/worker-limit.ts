@@ -12,7 +12,7 @@ const file_ms_max = Number(process.env.FILE_MS_MAX ?? 15 * 60_000)
 export default class WorkerLimit implements Reporter {
   readonly #timers = new Map<string, NodeJS.Timeout>()
 
-  /** Before the file is loaded, which may loop as well. */
+  /** The limit begins before the file is loaded, which may loop as well. */
   onTestModuleQueued({ moduleId }: TestModule): void {
     this.#timers.set(
       moduleId,

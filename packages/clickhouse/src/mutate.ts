@@ -30,7 +30,7 @@ export async function mutate(clickhouse: Clickhouse, mutation: Mutation): Promis
   )
   for (const { _partition_id } of concerned) {
     signal.throwIfAborted()
-    // Not in one statement with its end: a session of the embedded engine is held by its statement.
+    // The statement does not wait for the end of its work: a session of the embedded engine is held meanwhile.
     await clickhouse.command(
       `ALTER TABLE ${table} ${action} IN PARTITION ID ${textLiteral(_partition_id)} WHERE ${where} SETTINGS ${settings}`,
     )

@@ -203,7 +203,7 @@ export const limits = {
   postback_record_bytes: 256,
   /** Counters of addresses on a day. Addresses share them, so that strangers fill no memory. */
   postback_address_counters_max: 65_536,
-  /** Beyond a budget, postbacks of one signed content that are stored on a day: what is not signed can be varied at will. */
+  /** Postbacks of one signed content that are stored on a day beyond a budget: senders can vary what is not signed. */
   postback_proven_copies_max: 8,
   /** How long counters of a day are kept. */
   postback_budget_kept_ms: 2 * day_ms,
@@ -234,7 +234,7 @@ export const limits = {
   candidate_address_after_ms: hour_ms,
   /** Candidates of one install, and clicks before it of one device or address that may win and are looked at. */
   install_candidates_max: 50,
-  /** Of its candidates those that can't win, and filtered clicks before it of one device or address that are looked at. */
+  /** Candidates that can't win, and filtered clicks before an install of one device or address that are looked at. */
   candidates_lost_max: 20,
   /** Clicks after an install of one device or address that are its candidates: the earliest. Others have it not decided again. */
   candidates_after_max: 5,

@@ -24,7 +24,7 @@ export function requestFacts(request: FastifyRequest, received_at_ms: number): R
 const headerText = (value: string | string[] | undefined, chars_max: number): string =>
   typeof value === 'string' ? value.slice(0, chars_max) : ''
 
-/** Up to and including `"body":`; the body's own bytes and a `}` follow. Keys are those of the headers they came in. */
+/** Line up to and including `"body":`; the body's bytes and a `}` follow. Keys are those of their headers. */
 export function auditHead(facts: RequestFacts, more: Record<string, unknown> = {}): string {
   const { received_at_ms, ip, user_agent, sdk, sdk_platform } = facts
   const headers = { 'user-agent': user_agent, 'x-service-sdk': sdk, 'x-service-platform': sdk_platform }

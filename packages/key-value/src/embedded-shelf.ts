@@ -18,8 +18,8 @@ export interface Shelf<E extends Entry> {
 }
 
 /**
- * From a change to its commit, as often as Redis (`appendfsync everysec`). A commit for each would cost the door a tenth
- * of its CPU; and a busy key's window is up to 1000 times, written whole each time.
+ * Time between a change and its commit, as in Redis (`appendfsync everysec`). A commit for each would cost the door a
+ * tenth of its CPU; and a busy key's window is up to 1000 times, written whole each time.
  */
 const write_behind_ms = 1000
 

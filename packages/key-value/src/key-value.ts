@@ -11,7 +11,7 @@ export interface WindowHit {
   allowed: boolean
   /** Hits of the window that can still be made now. */
   remaining: number
-  /** Until one more hit is allowed; 0 when one is allowed now. */
+  /** Time until one more hit is allowed; 0 when one is allowed now. */
   retry_after_ms: number
 }
 
@@ -35,8 +35,8 @@ export interface KeyValue {
    */
   settle(key: string, counted: number, mark_id: string | null, ttl_ms: number): Promise<number>
   /**
-   * At most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. Hits from a clock that was ahead are
-   * forgotten once it is corrected.
+   * Allows at most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. Hits from a clock that was
+   * ahead are forgotten once it is corrected.
    */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
   /** Pass the `ttl_ms` of the counter, so that a clock that was ahead does not prolong its life. */

@@ -11,7 +11,7 @@ export interface WindowStep extends WindowHit {
 }
 
 /**
- * At most `limit` hits in any half-open window `[t, t + window_ms)`. A log of the allowed hits is exact where buckets
+ * Allows `limit` hits at most in a half-open window `[t, t + window_ms)`. A log of the allowed hits is exact where buckets
  * are not, and its length is bounded by the limit, since refused hits are not logged. Hits in the future are forgotten: the
  * clock that wrote them was ahead, and they would refuse everything until it is reached again (docs/clocks.md).
  */

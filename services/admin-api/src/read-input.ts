@@ -30,7 +30,7 @@ function check(value: unknown, schema: z.ZodType): unknown {
   const issue = parsed.error.issues[0]
   const path = issue?.code === 'unrecognized_keys' ? [...issue.path, issue.keys[0]] : issue?.path
   const field = path?.join('.') ?? ''
-  // Never the value: it may be a secret that was put into the wrong field.
+  // The message lacks the value, which may be a secret in the wrong field.
   if (field === '') throw new CodedError('bad_json', { message: 'The body must be a JSON object.' })
   throw new CodedError('invalid_field', { field, ...(issue === undefined ? {} : { message: ruleOf(issue) }) })
 }

@@ -16,7 +16,7 @@ interface WatchDeps extends Pick<Service, 'now' | 'troubles'> {
  */
 export function watchErasures({ pool, broker, now, troubles }: WatchDeps) {
   let oldest_ms: number | null = null
-  /** Since when this process sees something wait whose time lies in the future. */
+  /** Time since which this process sees something wait whose time lies in the future. */
   let ahead_ms: number | null = null
   troubles.push(() => (oldest_ms === null || now() - oldest_ms <= limits.erasure_late_ms ? [] : [lateSince(oldest_ms)]))
   return async () => {

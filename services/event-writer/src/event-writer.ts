@@ -85,7 +85,7 @@ export function eventWriter({
       for (const [app_id, audit_keys] of objects) await erased?.noteObjects(app_id, audit_keys)
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
       if (batch.state === undefined) await beginLog(batch)
-      // Before the look-up: a key that lands after it would be put in once more.
+      // This comes before the look-up: a key that lands after it would be inserted once more.
       if (batch.attempt > 1) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToLookUp(rows))

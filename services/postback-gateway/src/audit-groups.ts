@@ -17,7 +17,7 @@ export const auditGroups = {
   pack: (lines) => compress(Buffer.concat(lines)),
 } satisfies Partial<GroupCommitOptions>
 
-/** Up to here a compression takes 0.2 ms, and the way to another thread and back costs more. */
+/** A body up to this size takes 0.2 ms to compress, and the way to another thread and back costs more. */
 const compressed_here_bytes_max = 64 * 1024
 
 const level = { level: 1 }

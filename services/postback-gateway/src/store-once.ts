@@ -34,7 +34,7 @@ export function createStoreOnce(
     for (let waited_ms = 0; ; ) {
       const found = await counters(async () => {
         const claimed = await keyValue.addCapped(`postback-claim:${digest}`, 1, 1, limits.postback_claim_ms_max)
-        // After the claim, so that no request is between the two.
+        // The look comes after the claim, so that no request is between the two.
         return {
           claimed: claimed.added,
           stored: await keyValue.get(`postback:${digest}`, limits.postback_remembered_ms),

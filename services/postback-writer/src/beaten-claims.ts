@@ -42,8 +42,8 @@ const crowded_together = 50
 
 /**
  * Marks claims that an earlier one on the same postback beats (docs/rules.md#who-wins), among those that these postbacks meet.
- * To be called when their judgements are stored: two processes that store claims on one postback at the same moment then see
- * both, one of them at least. Marks are a set and never wrong, since a claim never ends. `crowded_min` is for tests.
+ * Call it when their judgements are stored: two processes may store claims on one postback at the same moment, and one
+ * of them at least then sees both. Marks are a set and never wrong, since a claim never ends. Tests set `crowded_min`.
  */
 export async function markBeaten(
   clickhouse: Deps,

@@ -52,7 +52,8 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     return path
   }
   return {
-    // Before PostgreSQL, whose migrations come more often: a folder that is refused here is still one for the version before.
+    // ClickHouse opens before PostgreSQL, whose migrations come more often: the version before can still use a folder
+    // that is refused here.
     clickhouse: orEmbedded(clickhouseEngine({ complete_reads: true }), (_config, service) =>
       openAnalytics(dir('clickhouse'), disk, service),
     ),

@@ -80,7 +80,7 @@ async function start(config: Config, service: Service): Promise<void> {
   if (!existsSync(data_dir)) await requireAddress(config)
   const lock = lockDataDir(data_dir)
   onClose('data folder lock', async () => lock.release())
-  // Before anything is written: no secret is ever in a folder that others may read.
+  // The folder is closed before anything is written, so no secret is ever in one that others may read.
   for (const closed of closeFolder(data_dir)) logger.warn(closed, 'other users could open this: its mode was tightened')
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
   const disk = await watchDisk(config, data_dir, service)

@@ -110,7 +110,7 @@ test('a new life that begins while the run still deletes is kept whole, also on 
   const life = () => write([sentEvent('again', at(10 + looks))], app_id)
   await stage.run({
     async findOlderWork() {
-      // Before the batch is begun, and before it is planned.
+      // The run ends before the batch is begun, and before it is planned.
       looks += 1
       await life()
       return []

@@ -136,7 +136,8 @@ test.each([
 
 test('every click of a device goes, also when there are more than fit in a batch and each has several devices', async () => {
   const app_id = await stage.makeApp()
-  // In the order of their hashes: a page of click_keys_v1 ends in the clicks of the second one, which those of the first are.
+  // Devices in the order of their hashes: a page of click_keys_v1 ends in the clicks of the second one, which are
+  // those of the first.
   const many = ['own-1', 'own-2', 'own-5']
   await insert('install_facts_v1', factColumns, [
     factLine(fact(app_id, 'flooded', { device_hashes: [...many, 'own-6'] })),

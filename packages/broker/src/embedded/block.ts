@@ -54,7 +54,7 @@ export function encodeBlock(
   timestamp_ms: number,
   bytes_before: number,
 ): Buffer {
-  // Not from Node's shared pool: the writer thread reads it by address while other code allocates.
+  // The block is outside Node's shared pool: the writer thread reads it by address while other code allocates.
   const block = Buffer.allocUnsafeSlow(header_bytes + bytes)
   block.writeUInt8(version, 0)
   block.writeDoubleLE(timestamp_ms, 1)

@@ -40,7 +40,7 @@ export function openConsumption(options: ConsumeOptions, deps: Deps): Consumptio
   async function close() {
     for (const lease of leases) lease.stop.abort()
     await Promise.all(loops.values())
-    // Only now: what the chunks in hand commit is still theirs.
+    // The member leaves last, since what its chunks commit until then is still theirs.
     deps.group.leave(member)
   }
 

@@ -80,7 +80,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     return found
   }
 
-  /** Before the batcher: one wrong record must not fail the sends of others, and kafkajs drops it in silence. */
+  /** Runs before the batcher: a wrong record must not fail the sends of others, and kafkajs drops it in silence. */
   async function check(records: readonly OutgoingRecord[]): Promise<void> {
     for (const { topic, partition, value } of records) {
       const count = partitionCounts.get(topic) ?? (await partitionCount(topic))

@@ -50,7 +50,9 @@ export const kafkaTimeouts = {
   refused_most_ms: 5000,
   /** How often the watchdog looks. */
   watch_ms: 15_000,
-  /** Neither join nor fetch for this long: the consumer hangs. Above `rebalance_ms`, which a join may take. */
+  /**
+   * A consumer hangs that neither joins nor fetches for this long. It exceeds `rebalance_ms`, which a join may take.
+   */
   silence_ms_max: 90_000,
   /** A consumer that does not disconnect by then is left to the broker's session timeout. */
   disconnect_ms_max: 5000,

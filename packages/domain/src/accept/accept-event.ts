@@ -76,7 +76,7 @@ function findOptionalFault(event: Record<string, unknown>): EventFault | null {
   return extraBound > limits.extra_json_bytes_max ? findExtraOverflow(event) : null
 }
 
-/** Only near the limit: names the field whose bytes cross it. Every depth has been checked before. */
+/** Names the field whose bytes cross the limit; called only near it. Every depth has been checked before. */
 function findExtraOverflow(event: Record<string, unknown>): EventFault | null {
   let bytes = 2
   for (const [field, value] of Object.entries(event)) {

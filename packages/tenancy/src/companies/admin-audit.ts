@@ -11,7 +11,7 @@ export interface AdminAction {
   action: string
   /** Id of what was changed. */
   subject: string
-  /** Never a key, never a secret. */
+  /** Details without a key and without a secret. */
   detail: Record<string, unknown>
 }
 

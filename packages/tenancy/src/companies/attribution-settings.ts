@@ -3,7 +3,7 @@ import type { Platform } from '@tributary/contracts/envelope'
 import type { PoolClient } from 'pg'
 
 const names = Object.keys(AttributionSettings.shape) as (keyof AttributionSettings)[]
-/** Not from a request: the names of the settings are those of the columns. */
+/** No request names these columns: they have the names of the settings. */
 const columns = names.join(', ')
 
 /** SQL of the newest settings of an app `a` as JSON; null when it was never given any. */

@@ -79,7 +79,7 @@ interface Clue {
 /** Installs that see one of these clicks (docs/rules.md#how-far-a-click-is-seen). */
 async function findSeeing(deps: LateClickDeps, kind: CandidateKind, clues: readonly Clue[], pause: Pause) {
   const after_ms = kind === 'click' ? Number.POSITIVE_INFINITY : candidateBounds[kind].after_ms
-  // Before the click those see it that have no crowd before them, and so they are the first of their time as well.
+  // Installs before the click see it if no crowd is before them, so they are the first of their time as well.
   const ranges = clues.flatMap(({ click: { app_id, clicked_at_ms }, match_key }) =>
     [clicked_at_ms, Math.max(0, clicked_at_ms - after_ms)].map((installed_from_ms) => ({
       ...{ app_id, match_key, installed_from_ms },

@@ -54,8 +54,8 @@ export function followDecisions({ written, received }: InstallDecisions, source:
 }
 
 /**
- * From the second try of the attributor on, a decision is written even when it changes nothing: its position then outranks
- * what a sleeper of the first try publishes late (docs/decisions/attribution.md#rows-of-verdicts-follow-from-the-log).
+ * A decision of a second or later try of the attributor is written even when it changes nothing: its position then
+ * outranks what a sleeper of the first try publishes late (docs/decisions/attribution.md#rows-of-verdicts-follow-from-the-log).
  */
 function reasonToIgnore(written: Decision, decision: Decision): Ignored | null {
   if (isBehind(decision.decided_at, written.decided_at)) return 'behind'

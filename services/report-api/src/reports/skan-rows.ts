@@ -80,8 +80,8 @@ const beaten = (owned: readonly string[]): string => `
       AND claim_key IN (SELECT ${claimKeySql()} FROM postbacks_decoded_v1 WHERE ${ofApp(owned)} AND verdict = 'valid')`
 
 /**
- * For look-ups in `postback_claims_v1`, which is in the order of its keys: few keys are found by its index, many are read
- * through. The items of `ofApp` are looked up by the index however many they are.
+ * Settings of look-ups in `postback_claims_v1`, which is in the order of its keys: few keys are found by its index,
+ * many are read through. The items of `ofApp` are looked up by the index however many they are.
  */
 const byKey = 'SETTINGS use_index_for_in_with_subqueries_max_values = 10001'
 const byItem = 'SETTINGS use_index_for_in_with_subqueries_max_values = 0'

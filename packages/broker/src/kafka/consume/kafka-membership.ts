@@ -74,7 +74,7 @@ export function createMembership(
       const { partition } = payload.batch
       if (isVoid) throw new FencedError(`${topic}/${partition} was given away`)
       try {
-        // Not `consumer.commitOffsets`: that one resolves without a commit while the consumer stops.
+        // `consumer.commitOffsets` would resolve without a commit while the consumer stops.
         const commits = [{ partition, offset: String(offset), metadata }]
         const committed = payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: commits }] })
         // kafkajs may never answer on a connection that it gives up. Whatever became of it: Kafka takes nothing of an

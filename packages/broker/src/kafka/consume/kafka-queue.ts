@@ -59,7 +59,7 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
   let rewound = false
   let resume: (() => void) | null = null
   let work: Promise<void> | null = null
-  /** Only while there is work: it holds all that was fetched. */
+  /** Kept only while there is work, because it holds all that was fetched. */
   let latest: EachBatchPayload | null = null
 
   /** Pauses the fetch or lets it go on. A partition that holds nothing is always fetched, so that none can starve. */

@@ -10,7 +10,7 @@ export interface BatcherOptions {
   buffer_bytes_max: number
   /** Sends in flight at the same time. */
   sends_max: number
-  /** After this long a publish is answered, whatever became of it. */
+  /** Maximum time of a publish, which is answered then whatever became of it. */
   publish_ms_max: number
   /** Resolves when all records are durable. */
   send(records: readonly WholeRecord[]): Promise<void>

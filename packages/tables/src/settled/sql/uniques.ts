@@ -24,7 +24,7 @@ export const uniquesSql = (at: DaysOfApp): string =>
   WHERE ${onDays(at)}
   GROUP BY date, event_name`
 
-// Before raw rows expire, retention fills the sets of these names from them again (docs/privacy.md#retention).
+// Retention fills the sets of these names again from raw rows before these expire (docs/privacy.md#retention).
 const touched = (where: string) => `(SELECT day, event_name FROM erased_events_v1
     LEFT JOIN (SELECT app_id, ${newestMark} AS before FROM raw_expired_v1 GROUP BY app_id) AS r USING (app_id)
     WHERE ${where} AND day >= before)`
