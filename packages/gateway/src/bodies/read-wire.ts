@@ -51,7 +51,7 @@ export const createReadWire =
       stop()
       request.settleBody('dropped')
       pieces = null
-      // The sender that needs the room is at work, so the refusal waits for the end of this turn.
+      // The sender that needs the room is at work, so the refusal waits for the next microtask.
       queueMicrotask(() => done(null))
     }
     function take(chunk: Buffer) {
