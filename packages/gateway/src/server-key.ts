@@ -29,7 +29,8 @@ export interface ServerKeyRule {
 
 /**
  * The server key of a request. Each check has its place, and the first that fails is answered: bearer token, key,
- * suspended company, scope, rate (docs/decisions/door.md#the-scope-is-checked-before-the-rate).
+ * suspended company, rate, scope. Whatever a known key is answered counts, and has the headers of its rate
+ * (docs/decisions/door.md#every-request-of-a-known-key-counts).
  */
 export async function authenticateServerKey(
   { credentials, keyRate }: ServerKeyDeps,
@@ -39,10 +40,12 @@ export async function authenticateServerKey(
 ): Promise<ServerKeyCredential> {
   const key = await credentials.findServerKey(bearerToken(request.headers.authorization))
   if (key === null) throw new CodedError(rule.unknown)
+  const { headers, refusal } = await keyRate.spend(key.key_id)
+  reply.headers(headers)
   if (key.company_status === 'suspended') throw new CodedError('company_suspended')
   noteSender(request, key)
+  if (refusal !== null) throw refusal
   if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })
-  reply.headers(await keyRate.spend(key.key_id))
   return key
 }
 

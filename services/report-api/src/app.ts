@@ -52,7 +52,7 @@ export const reportApi =
     installRoute(root, { authorize, runInTurn })
     await root.register(
       async (app) => {
-        // docs/rules.md#report-requests gives the order: path, method, key, its company, its scope, rate,
+        // docs/rules.md#report-requests gives the order: path, method, key, its company, rate, its scope,
         // parameters. Path and method are checked before a body is read, so a body never decides the answer.
         app.addHook('onRequest', async (request) => {
           findReport(request)

@@ -132,19 +132,22 @@ describe('keys', () => {
     ])
   })
 
-  test('a key of a suspended company is refused with company_suspended', async () => {
+  test('a key of a suspended company is refused with company_suspended, counts, and says its rate', async () => {
     findServerKey = async () => ({ ...credential, company_status: 'suspended' })
-    expect(await refusal({ path: '/events?since_ms=x' })).toEqual([401, 'company_suspended'])
+    const answer = await ask({ path: '/events?since_ms=x' })
+    expect([answer.status, answer.body.error]).toEqual([401, 'company_suspended'])
+    expect(answer.headers).toMatchObject({ 'ratelimit-limit': '1000', 'ratelimit-remaining': '999' })
   })
 
-  test('a key that may only send is refused with scope_missing on reports and installs, and uses up no request', async () => {
+  test('a key that may only send is refused with scope_missing on reports and installs, counts, and says its rate', async () => {
     findServerKey = async () => ({ ...credential, scopes: ['events:write'] })
     const answer = await ask({ path: '/events?since_ms=x' })
     expect([answer.status, answer.body.error]).toEqual([403, 'scope_missing'])
+    expect(answer.headers).toMatchObject({ 'ratelimit-limit': '1000', 'ratelimit-remaining': '999' })
     const headers = { authorization: `Bearer ${key}` }
     expect((await app.inject({ url: '/api/v1/installs/i-1', headers })).json().error).toBe('scope_missing')
     findServerKey = async () => credential
-    expect((await ask({})).headers['ratelimit-remaining']).toBe('999')
+    expect((await ask({})).headers['ratelimit-remaining']).toBe('997')
   })
 
   test('credentials that are away answer unavailable', async () => {

@@ -133,12 +133,11 @@ export const acceptMutants: readonly Mutant[] = [
   },
   {
     rule: 'docs/rules.md#credentials',
-    promise: 'a key without the scope uses up no rate',
+    promise: 'a key without the scope uses up its rate',
     file: 'packages/gateway/src/server-key.ts',
-    from: `  if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })
-  reply.headers(await keyRate.spend(key.key_id))`,
-    to: `  reply.headers(await keyRate.spend(key.key_id))
-  if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })`,
+    from: `  const { headers, refusal } = await keyRate.spend(key.key_id)`,
+    to: `  if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })
+  const { headers, refusal } = await keyRate.spend(key.key_id)`,
     tests: ['services/ingest-gateway/test/s2s.service.test.ts', 'services/report-api/test/refusals.service.test.ts'],
   },
   {

@@ -12,13 +12,20 @@ export interface KeyRateDeps {
   registry: Registry
 }
 
+/** A counted request of a server key. */
+export interface SpentRequest {
+  /** `RateLimit-*` of its answer, whatever the answer is. */
+  headers: Record<string, string>
+  /** `rate_limited` for a request too many, which uses nothing up. */
+  refusal: CodedError | null
+}
+
 export interface KeyRate {
   /**
-   * Uses up one request of a server key and gives the `RateLimit-*` headers of its answer. While the counters are away
-   * there is no limit and no header (docs/rules.md#counters-that-are-away). Throws `rate_limited`; a refused request
-   * uses nothing up.
+   * Uses up one request of a server key. While the counters are away there is no limit and no header
+   * (docs/rules.md#counters-that-are-away).
    */
-  spend(key_id: string): Promise<Record<string, string>>
+  spend(key_id: string): Promise<SpentRequest>
 }
 
 /** The rate of a server key (docs/rules.md#requests-of-a-key), shared by S2S and reports and by all processes. */
@@ -39,7 +46,7 @@ export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): Key
       const hit = await breaker(() => keyValue.hitWindow(`rate:${key_id}`, limit, window_ms))
       if (hit === null) {
         missed.inc()
-        return {}
+        return { headers: {}, refusal: null }
       }
       const wait_s = Math.max(1, Math.ceil(hit.retry_after_ms / 1000))
       const headers = {
@@ -47,9 +54,9 @@ export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): Key
         'ratelimit-remaining': String(hit.remaining),
         'ratelimit-reset': String(hit.remaining === 0 ? wait_s : window_ms / 1000),
       }
-      if (hit.allowed) return headers
+      if (hit.allowed) return { headers, refusal: null }
       refused.inc()
-      throw new CodedError('rate_limited', { headers: { ...headers, 'retry-after': String(wait_s) } })
+      return { headers, refusal: new CodedError('rate_limited', { headers: { 'retry-after': String(wait_s) } }) }
     },
   }
 }
