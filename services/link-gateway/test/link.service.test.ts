@@ -73,7 +73,8 @@ describe('a click of a phone', () => {
 
   test.each([
     ['600 characters are cut to 512', `sub1=${'x'.repeat(600)}`, { sub1: 'x'.repeat(512) }],
-    ['none is cut inside', `sub1=x${encodeURIComponent('😀'.repeat(600))}`, { sub1: `x${'😀'.repeat(511)}` }],
+    ['they are UTF-16 units', `sub1=${encodeURIComponent('😀'.repeat(600))}`, { sub1: '😀'.repeat(256) }],
+    ['none is cut inside', `sub1=x${encodeURIComponent('😀'.repeat(600))}`, { sub1: `x${'😀'.repeat(255)}` }],
     ['broken UTF-8 is replaced', 'sub1=%ff%E2%82', { sub1: '\ufffd\ufffd' }],
     ['broken percent signs stay', 'sub1=%zz', { sub1: '%zz' }],
     ['the first of two counts, and an empty one is none', 'sub1=a&sub1=b&sub2=', { sub1: 'a', sub2: null }],

@@ -21,9 +21,5 @@ export function readClickQuery(query: string): ClickQuery {
   }
 }
 
-/** Cut between characters, never inside one: a character takes up to two UTF-16 units. */
-function cut(text: string): string {
-  const chars_max = limits.click_value_chars_max
-  if (text.length <= chars_max) return text
-  return [...text.slice(0, 2 * chars_max)].slice(0, chars_max).join('')
-}
+/** Cut to UTF-16 units, between characters: the first half of one that does not fit is dropped (docs/rules.md#strings). */
+const cut = (text: string): string => text.slice(0, limits.click_value_chars_max).replace(/[\uD800-\uDBFF]$/, '')
