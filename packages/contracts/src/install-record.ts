@@ -7,7 +7,7 @@ export const InstallRecord = z.object({
   install_uuid: z.string(),
   installed_at_ms: z.number().int().nullable().describe('Unix epoch ms; null while there is no install event.'),
   verdict: Verdict.extend({
-    deep_link: z.string().optional().describe('Of the link, where it has one.'),
+    deep_link: z.string().nullable().describe('Of the link of the click; null where it has none.'),
   })
     .nullable()
     .describe('Where it came from; null while it is not decided or waits for a click.'),

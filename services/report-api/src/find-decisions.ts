@@ -35,7 +35,7 @@ export async function findDecisions(
 function withDeepLink({ verdict, clicks }: Decision): InstallRecord['verdict'] {
   if (verdict === null) return null
   const deep_link = clicks.find(({ click_id }) => click_id === verdict.click_id)?.deep_link ?? null
-  return deep_link === null ? verdict : { ...verdict, deep_link }
+  return { ...verdict, deep_link }
 }
 
 /**

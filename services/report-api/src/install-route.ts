@@ -27,6 +27,7 @@ const example: InstallRecord = {
     ...{ sub1: 'banner', sub2: null, sub3: null, sub4: null, sub5: null },
     reinstall: false,
     fraud_flags: ['fast_install'],
+    deep_link: null,
   },
   rule_version: 1,
   windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },

@@ -178,7 +178,8 @@ test('a decided install tells its verdict, the clicks that lost and why, the win
   const lost = candidate({ click_id: 'c-2', partner: null, outcome: 'lost', reason: 'unknown_click' })
   await decide(install_uuid, [verdict], { candidates: [candidate({}), lost] })
   expect(await recordOf(install_uuid)).toEqual({
-    ...{ app_id, install_uuid, installed_at_ms: noon, verdict, rule_version: 1, windows },
+    ...{ app_id, install_uuid, installed_at_ms: noon, rule_version: 1, windows },
+    verdict: { ...verdict, deep_link: null },
     ...{ candidates: [candidate({}), lost], pending: false, history: [], identities: [] },
   })
 })
@@ -201,7 +202,7 @@ test('the deep link of the winning click is told, where its link has one', async
   }
   for (const [won, deep_link] of [
     ['c-1', 'mygame://gift'],
-    ['c-2', undefined],
+    ['c-2', null],
   ] as const) {
     const install_uuid = randomUUID()
     await decide(install_uuid, [verdictOf('adnet', { click_id: won })], { clicks: [click] })

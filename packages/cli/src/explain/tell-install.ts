@@ -65,7 +65,7 @@ function winner(
     ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const).map((sub) =>
       verdict[sub] === null ? null : `${sub}: ${verdict[sub]}`,
     ),
-    verdict.deep_link === undefined ? null : `deep link: ${verdict.deep_link}`,
+    verdict.deep_link ? `deep link: ${verdict.deep_link}` : null,
   ]
   return [
     ...(won === undefined ? [] : [`The click came at ${time(won.clicked_at_ms)}, ${distance(won, record)}.`]),

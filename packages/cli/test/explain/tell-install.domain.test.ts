@@ -1,4 +1,4 @@
-import type { Candidate, Verdict } from '@tributary/contracts/attribution/verdict'
+import type { Candidate } from '@tributary/contracts/attribution/verdict'
 import type { InstallRecord } from '@tributary/contracts/install-record'
 import { expect, test } from 'vitest'
 import { tellInstall } from '../../src/explain/tell-install.ts'
@@ -12,12 +12,12 @@ const clickOf = (n: number, before_ms: number, more: Partial<Candidate>): Candid
   ...{ clicked_at_ms: installed_at_ms - before_ms, outcome: 'lost', reason: null },
   ...more,
 })
-const organic: Verdict = {
+const organic: NonNullable<InstallRecord['verdict']> = {
   ...{ partner: 'organic', attribution_type: 'organic', campaign: null, link_id: null, click_id: null },
   ...{ ext_click_id: null, sub1: null, sub2: null, sub3: null, sub4: null, sub5: null },
-  ...{ reinstall: false, fraud_flags: [] },
+  ...{ reinstall: false, fraud_flags: [], deep_link: null },
 }
-const adnet: Verdict = {
+const adnet: typeof organic = {
   ...{ ...organic, partner: 'adnet', attribution_type: 'install_referrer', campaign: 'spring', link_id: 'lnk_1' },
   click_id: '01970000-0000-7000-8000-0000000000a1',
 }
