@@ -56,6 +56,7 @@ export const errorCatalogue = [
   { code: 'store_id_taken', status: 409, surfaces: ['admin'] },
   { code: 'replay_running', status: 409, surfaces: ['admin'] },
   { code: 'method_not_allowed', status: 405, surfaces: ['any'] },
+  { code: 'uri_too_long', status: 414, surfaces: ['any'] },
   { code: 'not_found', status: 404, surfaces: ['any'] },
   { code: 'internal_error', status: 500, surfaces: ['any'] },
   { code: 'unavailable', status: 503, surfaces: ['any'] },

@@ -1,6 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { type ReportName, report_path, reportRoutes } from '@tributary/contracts/reports'
 import type { Routes } from '@tributary/contracts/route'
+import { pathOf } from '@tributary/service-kit/http/allowed-methods'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { preferredFormat, type Totals } from './answers/answer.ts'
@@ -90,8 +91,7 @@ export const reportApi =
 
 /** The report in the path; the method may be one that no route has. Throws `unknown_report`. */
 function findReport(request: FastifyRequest): { name: ReportName; report: Report<ReportName> } {
-  const path = request.url.split('?', 1)[0] ?? ''
-  const name = path.slice(prefix.length + 1)
+  const name = pathOf(request.url).slice(prefix.length + 1)
   if (!Object.hasOwn(reports, name)) throw new CodedError('unknown_report')
   return { name: name as ReportName, report: reports[name as ReportName] }
 }

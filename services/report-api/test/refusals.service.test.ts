@@ -90,7 +90,6 @@ test.each([
   '/events/',
   '/events/x',
   '//events',
-  '/event%73',
   '/__proto__',
   '/constructor',
   '/%zz',
@@ -100,6 +99,21 @@ test.each([
   expect(await refusal({ path })).toEqual([404, 'unknown_report'])
   expect(await refusal({ path, method: 'POST', body: '{}' })).toEqual([404, 'unknown_report'])
   expect(await refusal({ path, authorization: null })).toEqual([404, 'unknown_report'])
+})
+
+test('a report is found by the letters that its path encodes', async () => {
+  expect((await ask({ path: '/%65vents' })).status).toBe(200)
+  expect(await refusal({ path: '/%65vents', method: 'POST' })).toEqual([405, 'method_not_allowed'])
+  expect((await app.inject({ url: '/api/v1/re%70orts/events' })).json().error).toBe('missing_bearer_token')
+  expect((await app.inject({ url: '/api/v1/re%70orts/nope' })).json().error).toBe('unknown_report')
+})
+
+test('an id of any length is an unknown install', async () => {
+  const headers = { authorization: `Bearer ${key}` }
+  for (const length of [65, 101, 8000]) {
+    const answer = await app.inject({ url: `/api/v1/installs/${'x'.repeat(length)}`, headers })
+    expect([answer.statusCode, answer.json().error], String(length)).toEqual([404, 'unknown_install'])
+  }
 })
 
 test.each(['POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE', 'PROPFIND', 'QUERY'])(

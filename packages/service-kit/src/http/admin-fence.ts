@@ -2,6 +2,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { normalAddress } from '@tributary/contracts/networks'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { pathOf } from './allowed-methods.ts'
 import { networkList, proxyHeaders } from './client-address.ts'
 import { countedLog } from './counted-log.ts'
 
@@ -35,8 +36,8 @@ export function fenceAdmin(app: FastifyInstance, fence: AdminFence): void {
     return findRefusal(this) === null
   })
   app.addHook('onRequest', (request, _reply, done) => {
-    // A request without a route is 404 anyway. Its path is fenced, or a 405 would reveal its other methods.
-    const path = request.is404 ? request.url.split('?', 1)[0] : request.routeOptions.url
+    // Without a route the answer is 404 anyway, except for a path whose other methods a 405 would reveal.
+    const path = request.is404 ? pathOf(request.url) : request.routeOptions.url
     const refusal = isFenced(path) ? findRefusal(request) : null
     if (refusal === null) return done()
     const { host, origin } = request.headers
@@ -45,7 +46,8 @@ export function fenceAdmin(app: FastifyInstance, fence: AdminFence): void {
   })
 }
 
-const isFenced = (path: string | undefined): boolean =>
+/** Whether a path belongs to operators. */
+export const isFenced = (path: string | undefined): boolean =>
   path === '/metrics' || path === '/admin' || path?.startsWith('/admin/') === true
 
 /** Makes the check of a request: null when it may pass. */

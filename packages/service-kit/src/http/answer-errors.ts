@@ -2,10 +2,11 @@ import { CodedError, type ErrorBody, type ErrorCode } from '@tributary/contracts
 import { limits } from '@tributary/contracts/limits'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { type AllowedMethods, pathOf } from './allowed-methods.ts'
 
 /** Answers every error of an app with a code of the catalogue: 404 and 405 where there is no route, 500 for a fault of ours. */
-export function answerErrors(app: FastifyInstance, logger: Logger): void {
-  const answerNoRoute = noRouteHandler(app)
+export function answerErrors(app: FastifyInstance, logger: Logger, allowedMethods: AllowedMethods): void {
+  const answerNoRoute = noRouteHandler(allowedMethods)
   app.setNotFoundHandler(answerNoRoute)
   app.setErrorHandler((error: FastifyError | CodedError, request, reply) => {
     // Nobody needs to know what is wrong with a body without a route (fastify refuses a QUERY without content type).
@@ -36,23 +37,10 @@ function toCodedError(error: FastifyError | CodedError): CodedError {
 }
 
 /** Answers 405 for a path that has routes with other methods, otherwise 404. */
-function noRouteHandler(app: FastifyInstance) {
-  const allowedMethods = collectRoutes(app)
+function noRouteHandler(allowedMethods: AllowedMethods) {
   return (request: FastifyRequest, reply: FastifyReply) => {
-    const allowed = allowedMethods(request.url.split('?', 1)[0] ?? '/')
+    const allowed = allowedMethods(pathOf(request.url))
     if (allowed.length === 0) return reply.status(404).send(errorBody('not_found', request.id))
     return reply.status(405).header('allow', allowed.join(', ')).send(errorBody('method_not_allowed', request.id))
   }
-}
-
-/** Collects the routes that are added from now on; the function returned gives the methods of a path. */
-function collectRoutes(app: FastifyInstance): (path: string) => string[] {
-  const routes: { pattern: RegExp; methods: string[] }[] = []
-  app.addHook('onRoute', ({ url, method }) => {
-    const source = url
-      .split('/')
-      .map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part).replace('\\*', '.*')))
-    routes.push({ pattern: new RegExp(`^${source.join('/')}$`), methods: [method].flat() })
-  })
-  return (path) => [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
 }

@@ -5,6 +5,7 @@ import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
 import Fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
+import { collectRoutes } from './allowed-methods.ts'
 import { answerErrors, errorBody } from './answer-errors.ts'
 import { clientAddress, networkList } from './client-address.ts'
 import { closeInTime } from './close-in-time.ts'
@@ -44,8 +45,9 @@ declare module 'fastify' {
  */
 export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAppOptions): FastifyInstance {
   const bounds: Patience = { ...limits, ...patience }
-  const refusals = connectionRefusals()
+  const refusals = connectionRefusals((path) => allowedMethods(path))
   const app = openFastify(logger, bounds, refusals.refuse)
+  const allowedMethods = collectRoutes(app)
   refusals.watch(app.server)
   shareConnections(app.server, { connections_max: bounds.connections_max, trusted_proxies })
   app.server.maxHeadersCount = limits.headers_max
@@ -61,7 +63,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
     reply.header('x-content-type-options', 'nosniff') // answers hold texts of strangers: no browser may run one
     done(hostError(request.raw))
   })
-  answerErrors(app, logger)
+  answerErrors(app, logger, allowedMethods)
   return app
 }
 
@@ -77,7 +79,8 @@ function openFastify(
     childLoggerFactory: (parent) => parent, // a logger for each request costs 1 us; log lines name their request themselves
     trustProxy: false, // `clientAddress` reads the headers of proxies
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
-    exposeHeadRoutes: false,
+    exposeHeadRoutes: true, // RFC 9110 9.3.2: HEAD is GET without its content
+    routerOptions: { maxParamLength: limits.header_bytes_max }, // a long id is an unknown id, not an unknown path
     connectionTimeout: bounds.silence_ms_max,
     requestTimeout: bounds.request_wait_ms_max,
     keepAliveTimeout: bounds.keep_alive_ms,

@@ -1,14 +1,47 @@
 import { randomUUID } from 'node:crypto'
 import { type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { ErrorBody } from '@tributary/contracts/errors'
+import type { ErrorBody, ErrorCode } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { isFenced } from './admin-fence.ts'
+import { type AllowedMethods, pathOf } from './allowed-methods.ts'
 
-/** Answers by the error code of Node's HTTP parser. */
-const refusals: Record<string, { status: number; message: string }> = {
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: 'The request did not arrive in time.' },
-  HPE_HEADER_OVERFLOW: { status: 431, message: 'The headers are too large.' },
+/** An error of Node's HTTP parser, with the piece of the connection that it could not read on. */
+interface ParserError extends NodeJS.ErrnoException {
+  rawPacket?: Buffer
+  bytesParsed?: number
 }
-const notHttp = { status: 400, message: 'This is no HTTP request.' }
+
+interface Refusal {
+  status: number
+  error: ErrorCode
+  message?: string
+  allow?: string
+}
+
+const notHttp: Refusal = { status: 400, error: 'bad_json', message: 'This is no HTTP request.' }
+
+/** The answer to what Node's parser refuses. */
+function refusalOf({ code, rawPacket, bytesParsed = 0 }: ParserError, allowedMethods: AllowedMethods): Refusal {
+  const text = rawPacket?.toString('latin1') ?? ''
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return { status: 408, error: 'bad_json', message: 'The request did not arrive in time.' }
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const [line = '', rest] = text.split('\n', 2)
+    const isLong = rest === undefined || line.length >= limits.header_bytes_max
+    return isLong && /^[A-Z]+ \//.test(line)
+      ? { status: 414, error: 'uri_too_long' }
+      : { status: 431, error: 'bad_json', message: 'The headers are too large.' }
+  }
+  if (code !== 'HPE_INVALID_METHOD') return notHttp
+  const line = text.slice(text.lastIndexOf('\n', bytesParsed - 1) + 1)
+  const url = /^[!#$%&'*+.^`|~\w-]+ (\/\S*) HTTP\/1\.[01]\r?\n/.exec(line)?.[1]
+  if (url === undefined) return notHttp
+  const path = pathOf(url)
+  const allowed = isFenced(path) ? [] : allowedMethods(path)
+  if (allowed.length === 0) return { status: 404, error: 'not_found' }
+  return { status: 405, error: 'method_not_allowed', allow: allowed.join(', ') }
+}
 
 /** The responses to the last two requests of a connection. */
 interface Responses {
@@ -20,7 +53,7 @@ interface Responses {
  * Refuses what a connection sends that is no request. `watch` takes the server, `refuse` is its `clientErrorHandler`.
  * Complete requests before it are answered first: responses come in the order of their requests (RFC 9112 9.3.2).
  */
-export function connectionRefusals() {
+export function connectionRefusals(allowedMethods: AllowedMethods) {
   const responsesOf = new WeakMap<Socket, Responses>()
   const refused = new WeakSet<Socket>()
   return {
@@ -29,12 +62,13 @@ export function connectionRefusals() {
         responsesOf.set(socket, { last: response, before: responsesOf.get(socket)?.last })
       })
     },
-    refuse(error: NodeJS.ErrnoException, socket: Socket): void {
+    refuse(error: ParserError, socket: Socket): void {
       if (refused.has(socket)) return // each further chunk of a refused connection is an error again
       refused.add(socket)
       const pending = lastComplete(responsesOf.get(socket))
-      if (pending === undefined || pending.writableFinished || pending.destroyed) refuseConnection(error, socket)
-      else pending.once('finish', () => refuseConnection(error, socket))
+      const refuseNow = () => refuseConnection(error, socket, allowedMethods)
+      if (pending === undefined || pending.writableFinished || pending.destroyed) refuseNow()
+      else pending.once('finish', refuseNow)
     },
   }
 }
@@ -44,22 +78,23 @@ const lastComplete = (responses: Responses | undefined): ServerResponse | undefi
   responses?.last.req.complete ? responses.last : responses?.before
 
 /**
- * Answers 400, 431 or 408 with the code `bad_json`, then closes the connection: nobody knows where the next request
+ * Answers with a code (`bad_json` for what is no request), then closes the connection: nobody knows where the next request
  * would begin. A PROXY preamble is refused in this way too.
  */
-function refuseConnection(error: NodeJS.ErrnoException, socket: Socket): void {
+function refuseConnection(error: ParserError, socket: Socket, allowedMethods: AllowedMethods): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
     return
   }
-  const { status, message } = refusals[error.code ?? ''] ?? notHttp
-  const body: ErrorBody = { error: 'bad_json', message, request_id: randomUUID() }
+  const { status, allow, ...refusal } = refusalOf(error, allowedMethods)
+  const body: ErrorBody = { ...refusal, request_id: randomUUID() }
   const text = JSON.stringify(body)
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
     'Content-Type: application/json; charset=utf-8',
     `Content-Length: ${Buffer.byteLength(text)}`,
     `X-Request-Id: ${body.request_id}`,
+    ...(allow === undefined ? [] : [`Allow: ${allow}`]),
     'Connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${text}`, () => socket.destroy())

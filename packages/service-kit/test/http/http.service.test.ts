@@ -134,6 +134,49 @@ describe('what is no request', () => {
   })
 })
 
+test.each([
+  ['DELETE', '/who', '405 Method Not Allowed', 'method_not_allowed'],
+  ['FOO', '/who', '405 Method Not Allowed', 'method_not_allowed'],
+  ['FOO', '/%77ho?a=b', '405 Method Not Allowed', 'method_not_allowed'],
+  ['FOO', '/nothing', '404 Not Found', 'not_found'],
+  ['FOO', '/admin/things', '404 Not Found', 'not_found'],
+])('a method that nobody knows is refused as one of another route: %s %s', async (method, path, status, error) => {
+  await listen()
+  const answer = await untilClosed(await open(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))
+  expect(answer.split('\r\n')[0]).toBe(`HTTP/1.1 ${status}`)
+  expect(bodyOf(answer).error).toBe(error)
+  if (error === 'method_not_allowed') expect(answer).toMatch(/^allow: GET, HEAD\r$/im)
+})
+
+test('an address that is too long is uri_too_long, headers that are too long are not', async () => {
+  await listen()
+  const long = `GET /who?a=${'x'.repeat(17 * 1024)}`
+  for (const sent of [long, `${long} HTTP/1.1\r\nHost: x\r\n\r\n`]) {
+    const answer = await untilClosed(await open(sent))
+    expect(answer).toMatch(/^HTTP\/1\.1 414 /)
+    expect(bodyOf(answer)).toEqual({ error: 'uri_too_long', request_id: expect.stringMatching(/./) })
+  }
+})
+
+test('HEAD is GET without its content', async () => {
+  await listen()
+  const [get, head] = await Promise.all((['GET', 'HEAD'] as const).map((method) => app.inject({ method, url: '/who' })))
+  expect([head?.statusCode, head?.body, head?.headers['content-length']]).toEqual([
+    200,
+    '',
+    get?.headers['content-length'],
+  ])
+  expect((await app.inject({ method: 'HEAD', url: '/away' })).statusCode).toBe(503)
+  expect((await app.inject({ method: 'HEAD', url: '/body' })).statusCode).toBe(405)
+})
+
+test('percent-encoded letters of a path are the letters', async () => {
+  await listen()
+  expect((await app.inject('/%77%68o')).statusCode).toBe(200)
+  const wrong = await app.inject({ method: 'POST', url: '/%77ho' })
+  expect([wrong.statusCode, wrong.headers.allow]).toEqual([405, 'GET, HEAD'])
+})
+
 describe('connections', () => {
   /** A connection that was answered and stays open; null when it was closed instead. */
   async function openServed(from: string): Promise<Socket | null> {
