@@ -24,8 +24,8 @@ function listLines(name: string, routes: Routes): string {
     .filter((path) => path.includes(':'))
     .map((path) => `^${path.replaceAll('.', '\\.').replaceAll(/:\w+/g, '[^/]+')}$`)
   return [
-    ...(exact.length > 0 ? [`  acl ${name} path ${exact.join(' ')}\n`] : []),
-    ...(patterns.length > 0 ? [`  acl ${name} path_reg ${patterns.join(' ')}\n`] : []),
+    ...(exact.length > 0 ? [`  acl ${name} path,url_dec -m str ${exact.join(' ')}\n`] : []),
+    ...(patterns.length > 0 ? [`  acl ${name} path,url_dec -m reg ${patterns.join(' ')}\n`] : []),
   ].join('')
 }
 

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer, request } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -28,7 +28,13 @@ const names = ['ingest-gateway', 'link-gateway', 'postback-gateway', 'report-api
 async function open() {
   await installHaproxy()
   const dir = mkdtempSync(join(tmpdir(), 'tributary-balancer-'))
-  const servers = names.map((name) => createServer((_request, response) => response.end(name)).listen(0, '127.0.0.1'))
+  const servers = names.map((name) =>
+    createServer(({ headers, url = '', socket }, response) => {
+      if (url.endsWith('?broken')) return socket.destroy()
+      response.setHeader('x-request-id', headers['x-request-id'] ?? 'none')
+      return response.end(name)
+    }).listen(0, '127.0.0.1'),
+  )
   await Promise.all(servers.map((server) => once(server, 'listening')))
   const address = (server: (typeof servers)[number]) => `127.0.0.1:${(server.address() as AddressInfo).port}`
   const replicas = Object.fromEntries(names.map((name, index) => [name, [address(servers[index]!)]]))
@@ -55,11 +61,16 @@ async function untilAll(url: string) {
 }
 
 /** The path goes out letter for letter. */
-async function ask(url: string, path: string) {
+async function send(url: string, path: string, headers: Record<string, string | string[]> = {}) {
   const { hostname, port } = new URL(url)
-  const asked = request({ hostname, port, path, agent: false, headers: { host: '127.0.0.1' } }).end()
-  const [answer] = await once(asked, 'response')
-  return { status: answer.statusCode as number, body: await text(answer) }
+  const sent = request({ hostname, port, path, agent: false, headers: { host: '127.0.0.1', ...headers } }).end()
+  const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+  return { status: answer.statusCode!, headers: answer.headers, body: await text(answer) }
+}
+
+async function ask(url: string, path: string) {
+  const { status, body } = await send(url, path)
+  return { status, body }
 }
 
 await describeWith('load balancer', open, ({ url, operators_url }) => {
@@ -76,10 +87,10 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
 
   const everywhere = [
     ...['/metrics', '/%6detrics', '/metrics/', '//metrics', '/./metrics', '/event/../metrics', '/METRICS', '/metrics.'],
-    ...['/%65vent', '/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
-    ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reports/x/../../metrics'],
+    ...['/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
+    ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reportsx', '/event%2f'],
     ...['/skan-postback/', '/.well-known/skadnetwork/report-attribution', '/.well-known/appattribution/'],
-    ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/%6c/a'],
+    ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/l%2f%2e%2e%2fmetrics'],
     ...['/docs/../metrics', '/docs/..%2fmetrics', '/', '*', '/debug', '/.well-known/x', '/xadmin/'],
     ...['http://127.0.0.1/metrics', 'http://127.0.0.1/event/../metrics'],
   ]
@@ -95,6 +106,50 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
   it.each([...everywhere, ...admin, ...spelledAdmin])('answers 404 itself to %s', async (path) => {
     const answer = await ask(url, path)
     expect([answer.status, answer.body.startsWith('{') && JSON.parse(answer.body).error]).toEqual([404, 'not_found'])
+  })
+
+  it.each(['', '/', '/a/b', '/x/../../metrics', '/events%2fx'])(
+    'answers unknown_report to %s under reports',
+    async (path) => {
+      for (const base of [url, operators_url]) {
+        const answer = await ask(base, `/api/v1/reports${path}`)
+        expect([answer.status, JSON.parse(answer.body).error]).toEqual([404, 'unknown_report'])
+      }
+    },
+  )
+
+  it('takes percent-encoded letters of a path for the letters', async () => {
+    const spelled = {
+      '/%65vent': 'ingest-gateway',
+      '/%6c/a': 'link-gateway',
+      '/api/v1/re%70orts/%65vents': 'report-api',
+    }
+    for (const [path, service] of Object.entries(spelled))
+      expect(await ask(url, path)).toEqual({ status: 200, body: service })
+  })
+
+  it('gives a request the id of its client in each answer, its own ones too, and else a new one', async () => {
+    const id = 'a"b\\c/{%d}'
+    for (const [path, status] of [
+      ['/event', 200],
+      ['/event?broken', 502],
+      ['/nothing', 404],
+      ['/api/v1/reports', 404],
+    ] as const) {
+      const given = await send(url, path, { 'x-request-id': id })
+      expect([path, given.status, given.headers['x-request-id']]).toEqual([path, status, id])
+      if (status !== 200) expect(JSON.parse(given.body).request_id).toBe(id)
+      for (const wrong of [undefined, 'a b', 'x'.repeat(129), ['a', 'b']]) {
+        const made = await send(url, path, wrong === undefined ? {} : { 'x-request-id': wrong })
+        expect(made.headers['x-request-id']).toMatch(/^[\da-f-]{36}$/)
+        if (status !== 200) expect(JSON.parse(made.body).request_id).toBe(made.headers['x-request-id'])
+      }
+    }
+  })
+
+  it('says when to come back after a failure', async () => {
+    const { status, headers, body } = await send(url, '/event?broken')
+    expect([status, headers['retry-after'], JSON.parse(body).error]).toEqual([502, '1', 'unavailable'])
   })
 
   it('forwards the admin API to operators on their own port, and no metrics', async () => {
