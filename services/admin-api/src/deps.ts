@@ -13,8 +13,10 @@ export interface AdminApiDeps {
   pool: Pool
   masterKeys: MasterKeys
   admin_token: string
-  /** Base of tracking links; absent: the address at which a request came. */
+  /** Base of tracking links. Without it they begin with the address of a request, if this process answers links there. */
   link_url?: string | undefined
+  /** The process answers links at the address of the admin API. */
+  serves_links?: boolean
   /** The audit objects of the gateways, and of requests for erasure. */
   audit: Pick<AuditStore, 'get' | 'putOnce'>
   /** Dead letters, and how far consumers have read. */

@@ -58,6 +58,7 @@ export const service = defineService({
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
     await app.register(apiDocs())
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url } = config
-    await app.register(adminApi({ ...context, pool, admin_token, link_url, status }))
+    const serves_links = context.instance !== undefined // one process of all services
+    await app.register(adminApi({ ...context, pool, admin_token, link_url, serves_links, status }))
   },
 })

@@ -32,6 +32,7 @@ export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): P
     pool,
     masterKeys,
     admin_token,
+    serves_links: true,
     audit: memoryAuditStore(),
     broker: memoryBroker(4, Date.now),
     clickhouse: noClickhouse,

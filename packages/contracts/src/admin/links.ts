@@ -12,6 +12,7 @@ export const LinkCreated = z.object({
 export type LinkCreated = z.infer<typeof LinkCreated>
 
 export const Link = LinkCreated.extend({
+  url: z.string().nullable().describe('null: the fleet has no `TRIBUTARY_LINK_URL`.'),
   app_id: z.string(),
   partner: z.string(),
   campaign: z.string().nullable(),
@@ -57,7 +58,8 @@ export const linkRoutes = {
     auth: 'admin',
     tag: 'Admin',
     summary: 'Make a tracking link',
-    description: 'Its app must have the id that the store page needs: `bundle_id` on Android, `store_id` on iOS.',
+    description:
+      'Its app must have the id that the store page needs: `bundle_id` on Android, `store_id` on iOS. A fleet without the setting `TRIBUTARY_LINK_URL` makes none: `invalid_field`.',
     body: { schema: { CreateLink }, examples: { example: given } },
     answers: { 200: { schema: { LinkCreated }, description: 'The link.', example: made } },
     errors: ['unknown_app'],

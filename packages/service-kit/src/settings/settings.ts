@@ -49,7 +49,7 @@ export const settings = {
   }),
   TRIBUTARY_LINK_URL: setting({
     meaning:
-      'base of the tracking links that are made, such as https://go.example.com; default: the address at which the admin API was reached, which is that of the links in standalone',
+      'base of the tracking links that are made, such as https://go.example.com; default: in standalone the address at which the admin API was reached; a fleet makes no link without it',
     kind: optional(address('http', 'https')),
     default_text: null,
   }),

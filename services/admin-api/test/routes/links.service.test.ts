@@ -2,10 +2,11 @@ import { Link, LinkCreated } from '@tributary/contracts/admin/links'
 import { limits } from '@tributary/contracts/limits'
 import { describe, expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
+import { adminApp, authorization } from '../admin-app.ts'
 
 const made_at_ms = Date.UTC(2026, 0, 2, 3, 4, 5, 678)
 const link_url = 'https://go.example.com/'
-const { ask, query, newApp, newCompany, auditOf } = adminApiUnderTest({ now: () => made_at_ms, link_url })
+const { ask, pool, query, newApp, newCompany, auditOf } = adminApiUnderTest({ now: () => made_at_ms, link_url })
 
 const newLink = async (body: object) => LinkCreated.strict().parse((await ask('POST', '/links', body)).body)
 const linksOf = async (app_id: string) =>
@@ -23,6 +24,28 @@ test('a link of a partner alone allows everything', async () => {
   expect(link_id).toMatch(/^[A-Za-z0-9]{12}$/)
   expect(url).toBe(`https://go.example.com/l/${link_id}`)
   expect(await linksOf(app_id)).toEqual([{ ...nothing, link_id, url, app_id, partner: 'acme' }])
+})
+
+test('a fleet that does not know the address of its links makes none, and lists those that are there without one', async () => {
+  const { app_id } = await newApp()
+  const { link_id } = await newLink({ app_id, partner: 'acme' })
+  const fleet = await adminApp(pool(), { serves_links: false })
+  const links = (options: object) =>
+    fleet.inject({ url: '/admin/api/v1/links', headers: { authorization }, ...options })
+  const refused = await links({ method: 'POST', payload: JSON.stringify({ app_id, partner: 'acme' }) })
+  expect([refused.statusCode, refused.json()]).toMatchObject([
+    400,
+    { error: 'invalid_field', field: 'TRIBUTARY_LINK_URL', message: expect.stringContaining('set TRIBUTARY_LINK_URL') },
+  ])
+  const listed = await links({ query: { app_id } })
+  expect(listed.json().links.map((one: Link) => [one.link_id, one.url])).toEqual([[link_id, null]])
+  const standalone = await adminApp(pool(), { serves_links: true })
+  const there = await standalone.inject({
+    url: `/admin/api/v1/links?app_id=${app_id}`,
+    headers: { authorization, host: 'x:1' },
+  })
+  expect(there.json().links[0].url).toBe(`http://x:1/l/${link_id}`)
+  await Promise.all([fleet.close(), standalone.close()])
 })
 
 test('a link keeps all that it was made with', async () => {
