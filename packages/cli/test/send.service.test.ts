@@ -51,6 +51,29 @@ async function eventService(
 }
 
 describe('tributary send', () => {
+  it('sends constants on each line, and no texts that mean no value', async () => {
+    const { shelf, env } = await eventService()
+    const told = [
+      {
+        event_id: 'a',
+        event_name: 'buy',
+        install_uuid: 'i1',
+        revenue: 'NA',
+        user_id: '',
+        props: { level: 'NA', a: 1 },
+      },
+      { event_id: 'b', event_name: 'buy', install_uuid: 'i2', revenue: 2, device: { os: 'android' } },
+    ]
+    const set = ['--set', 'device.os=ios', '--set', 'revenue=4.5', '--absent', 'NA']
+    const file = await fileWith('a.jsonl', `${lines(told)}\nno json`)
+    const run = await tributary(['send', ...keys, ...set, file, '--json'], env)
+    expect(JSON.parse(run.stdout)).toMatchObject({ accepted: 2, rejected: 1 })
+    expect([...shelf.events.values()]).toEqual([
+      { ...told[0], revenue: 4.5, props: { a: 1 }, device: { os: 'ios' } },
+      { ...told[1], revenue: 4.5, device: { os: 'ios' } },
+    ])
+  })
+
   it('sends signed, gzipped batches of at most 500 events and prints exactly the documented totals', async () => {
     const { shelf, env } = await eventService()
     const run = await tributary(['send', ...keys, await fileWith('a.jsonl', lines(many(1201))), '--json'], env)

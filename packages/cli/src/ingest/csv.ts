@@ -1,31 +1,9 @@
 import { limits } from '@tributary/contracts/limits'
-import { CliError, usageError } from '../errors.ts'
+import { CliError } from '../errors.ts'
 import { csvRecords } from './csv-records.ts'
 import { toFileLine, wrapping_bytes } from './events.ts'
 import { type FileLine, type OpenedFile, splitLines } from './lines.ts'
-
-export interface Mapping {
-  /** Column to field. An empty field skips the column. Other columns fill the field of their own name. */
-  map: ReadonlyMap<string, string>
-  /** Fields with the same value on every line. */
-  set: ReadonlyMap<string, string>
-  /** Texts that mean "no value", including the empty text. */
-  absent: ReadonlySet<string>
-}
-
-/** Reads `--map column=field`, `--set field=value` and `--absent text`. Throws a usage error. */
-export function parseMapping(map: readonly string[], set: readonly string[], absent: readonly string[]): Mapping {
-  return { map: pairs('--map', map), set: pairs('--set', set), absent: new Set(['', ...absent]) }
-}
-
-function pairs(option: string, texts: readonly string[]): Map<string, string> {
-  const entries = texts.map((text): [string, string] => {
-    const at = text.indexOf('=')
-    if (at < 1) throw usageError(`${option} ${text}: the form is name=value.`)
-    return [text.slice(0, at), text.slice(at + 1)]
-  })
-  return new Map(entries)
-}
+import { type Mapping, put } from './mapping.ts'
 
 const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
 
@@ -73,26 +51,4 @@ function toEventFields(fields: readonly string[], record: readonly string[], { s
     if (field !== '' && !absent.has(text)) put(event, field, text)
   })
   return event
-}
-
-/** Sets one field. `props.NAME` and `device.NAME` go into those objects. */
-function put(event: Record<string, unknown>, field: string, text: string): void {
-  const [, outer, inner] = /^(props|device)\.(.+)$/s.exec(field) ?? []
-  if (outer === undefined || inner === undefined) {
-    event[field] = typed(field, text)
-    return
-  }
-  event[outer] ??= Object.create(null)
-  const object = event[outer] as Record<string, unknown>
-  if (typeof object === 'object') object[inner] = text
-}
-
-/** Converts the fields with numbers and times. Other text stays text, and the service rejects the line if it must. */
-function typed(field: string, text: string): unknown {
-  if (field === 'revenue' && /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text)
-  if (field !== 'event_ts_ms') return text
-  if (/^\d+$/.test(text)) return Number(text)
-  const is_time = /^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})$/.test(text)
-  const at_ms = is_time ? Date.parse(text.replace(' ', 'T')) : Number.NaN
-  return Number.isNaN(at_ms) ? text : at_ms
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { platformsOf } from '@tributary/client/deliver-events'
 import { CliError } from '../errors.ts'
 import { type Event, type FileLine, type OpenedFile, splitLines } from './lines.ts'
+import { type Mapping, mapped } from './mapping.ts'
 
 /** Bytes of the JSON around the events of one request. */
 export const wrapping_bytes = 64
@@ -11,11 +12,11 @@ export interface EventLimits {
   body_bytes_max: number
 }
 
-/** Events of a JSON-lines file, one per line. Skips blank lines. */
+/** Events of a JSON-lines file, one per line, with the constants of a mapping. Skips blank lines. */
 export async function* jsonLines(
   file: OpenedFile,
   content: AsyncIterable<Buffer>,
-  { body_bytes_max }: EventLimits,
+  { body_bytes_max, mapping }: EventLimits & { mapping: Mapping },
 ): AsyncGenerator<FileLine> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   const event_bytes_max = body_bytes_max - wrapping_bytes
@@ -26,7 +27,7 @@ export async function* jsonLines(
     }
     const text = decode(decoder, bytes)
     if (text === null) yield { line, text: bytes.toString('utf8'), reason: 'bad_json' }
-    else if (text !== '') yield toFileLine(line, text, text, file, event_bytes_max)
+    else if (text !== '') yield toFileLine(line, text, mapped(text, mapping), file, event_bytes_max)
   }
 }
 

@@ -8,6 +8,7 @@ import { countReasons, deliverBatch, retryFor } from './deliver-batch.ts'
 import { jsonLines } from './events.ts'
 import { type Event, openFile } from './lines.ts'
 import { type LookOptions, lookAhead } from './look/heed.ts'
+import type { Mapping } from './mapping.ts'
 import { startProgress } from './progress.ts'
 import { openRejectedFile } from './rejected-file.ts'
 
@@ -17,6 +18,7 @@ export interface SendOptions {
   app_key: string
   company_key: string
   signing_secret: string
+  mapping: Mapping
   give_up_after_ms: number
   show_progress: boolean
   look: LookOptions
@@ -40,7 +42,8 @@ export async function send(options: SendOptions): Promise<SendResult> {
   const sdkPost = openPost(options)
   const policy = retryFor(options.give_up_after_ms)
   const file = await openFile(options.path)
-  await lookAhead(file, batch_limits, options.look)
+  const form = { ...batch_limits, mapping: options.mapping }
+  await lookAhead(file, form, options.look)
   const rejects = await openRejectedFile(options.path, 0)
   const progress = startProgress(file.bytes, options.show_progress)
   const { content, bytesRead } = file.open()
@@ -48,7 +51,7 @@ export async function send(options: SendOptions): Promise<SendResult> {
   const total = { accepted: 0, rejected: 0, rejected_reasons: Object.create(null), batches: 0 }
   try {
     await workInOrder(
-      batchesOf(jsonLines(file, content, batch_limits), batch_limits),
+      batchesOf(jsonLines(file, content, form), batch_limits),
       in_flight_max,
       (batch, _index, signal) => {
         const post = async (events: readonly Event[]) => {

@@ -3,9 +3,9 @@ import { readableFile, seconds, several } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { CliError } from '../../errors.ts'
 import { backfill, bulk } from '../../ingest/backfill.ts'
-import { parseMapping } from '../../ingest/csv.ts'
 import { checkFileName } from '../../ingest/events.ts'
 import { confirm } from '../../ingest/look/confirm.ts'
+import { parseMapping } from '../../ingest/mapping.ts'
 import { describeRejected, refuseAllRejected } from '../../ingest/rejected-totals.ts'
 import { print } from '../../output.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
@@ -26,7 +26,8 @@ interface BackfillCommandOptions {
 const help = `
 A JSON line holds one event. In CSV the first line names the columns. A column fills the field of its name (event_name,
 event_ts_ms, install_uuid, props.NAME, device.NAME, ...) unless --map names another. An empty value means no value.
-revenue becomes a number. event_ts_ms is Unix ms or an ISO time with its zone. All other values stay text.
+revenue becomes a number. event_ts_ms is Unix ms or an ISO time with its zone. All other values stay text. On a JSON line
+--set replaces what is there.
 
 The command reads the first 1000 lines before it sends any. It stops if a CSV column is no field of an event, unless
 --extra-fields or a yes on the terminal says that it is meant. It warns of such fields in JSON, and of purchases without
@@ -50,8 +51,8 @@ export function backfillCommand(program: Command): void {
     .command('backfill')
     .description('load a file of past events through /s2s/events/bulk')
     .option('--map <column=field>', 'CSV: fill another field; an empty field skips the column', several)
-    .option('--set <field=value>', 'CSV: the same value on every line', several)
-    .option('--absent <text>', 'CSV: a text that means no value, such as NA', several)
+    .option('--set <field=value>', 'the same value on every line', several)
+    .option('--absent <text>', 'a text that means no value, such as NA', several)
     .option('--extra-fields', 'send columns that are no field of an event')
     .option('--dry-run', 'print what would be accepted, and send nothing')
     .option('--resume', 'continue where an earlier run of the same command ended')

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
-import { readableFile, seconds } from '../../arguments.ts'
+import { readableFile, seconds, several } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { checkFileName } from '../../ingest/events.ts'
 import { confirm } from '../../ingest/look/confirm.ts'
+import { parseMapping } from '../../ingest/mapping.ts'
 import { describeRejected, refuseAllRejected } from '../../ingest/rejected-totals.ts'
 import { batch_limits, send } from '../../ingest/send.ts'
 import { print } from '../../output.ts'
@@ -14,13 +15,15 @@ interface SendCommandOptions {
   secret?: string
   secretFile?: string
   retryFor: number
+  set?: string[]
+  absent?: string[]
   extraFields?: boolean
   dryRun?: boolean
   json?: boolean
 }
 
 const help = `
-FILE holds one event per line, in the form that clients send. A line without event_id gets one, always the same for the
+FILE holds one event per line, in the form that clients send. --set replaces what a line has in that field. A line without event_id gets one, always the same for the
 same line of the same file. The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, text}.
 
 The command reads the first 1000 lines before it sends any. It warns of names that are no field of an event, unless
@@ -37,6 +40,8 @@ export function sendCommand(program: Command): void {
     .description('send events as a client: signed, gzipped batches to /event')
     .requiredOption('--app-key <key>', 'key of the app (app_live_...)')
     .requiredOption('--company-key <key>', 'key of its company (co_live_...)')
+    .option('--set <field=value>', 'the same value on every line, such as device.os=ios', several)
+    .option('--absent <text>', 'a text that means no value, such as NA', several)
     .option('--extra-fields', 'send fields that events do not have without a warning')
     .option('--dry-run', 'print what would be accepted, and send nothing')
     .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
@@ -45,9 +50,10 @@ export function sendCommand(program: Command): void {
     .action(async (path: string, options: SendCommandOptions) => {
       checkFileName(path, /\.jsonl(\.gz)?$/i, '.jsonl or .jsonl.gz')
       const extra_fields = options.extraFields === true
+      const mapping = parseMapping([], options.set ?? [], options.absent ?? [])
       if (options.dryRun) {
         const { printDryRun } = await import('../../ingest/look/print-dry-run.ts')
-        return printDryRun(options, path, batch_limits, { source: 'sdk', extra_fields })
+        return printDryRun(options, path, { ...batch_limits, mapping }, { source: 'sdk', extra_fields })
       }
       const secret = { given: options.secret, file: options.secretFile }
       const signing_secret = await readSecret('secret', secret, 'TRIBUTARY_SIGNING_SECRET')
@@ -58,6 +64,7 @@ export function sendCommand(program: Command): void {
         app_key: options.appKey,
         company_key: options.companyKey,
         signing_secret,
+        mapping,
         give_up_after_ms: options.retryFor * 1000,
         show_progress: !options.json,
         look: { extra_fields, json: options.json === true, confirm },

@@ -4,7 +4,7 @@ import { admin } from '../../admin.ts'
 import { print } from '../../output.ts'
 
 const help = `
-Reports add up figures of days that a job works out once a day is quiet for a minute. This command does it at once, for all
+Reports add up figures of days that a job works out once a day is quiet for ten minutes. This command does it at once, for all
 days that are due: after a large backfill or a replay. Reports are right without it, and slower. It may be stopped and
 repeated.
 --json: {settled}: figures of a day that were worked out`

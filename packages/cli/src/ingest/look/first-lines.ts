@@ -1,21 +1,21 @@
-import { columnsIn, csvLines, type Mapping } from '../csv.ts'
-import { jsonLines } from '../events.ts'
+import { columnsIn, csvLines } from '../csv.ts'
+import { type EventLimits, jsonLines } from '../events.ts'
 import type { FileLine, OpenedFile } from '../lines.ts'
+import type { Mapping } from '../mapping.ts'
 import { Findings } from './findings.ts'
 import { findMeantField, isColumnField } from './meant-field.ts'
 
 /** Lines that are read before the first one is sent. */
 const first_lines_max = 1000
 
-/** How a command reads its file. `mapping` is for CSV. */
-export interface FileForm {
-  body_bytes_max: number
-  mapping?: Mapping
+/** How a command reads its file. */
+export interface FileForm extends EventLimits {
+  mapping: Mapping
 }
 
 /** The lines of a file, from its beginning. */
 export function linesOf(file: OpenedFile, content: AsyncIterable<Buffer>, form: FileForm): AsyncGenerator<FileLine> {
-  return file.is_csv && form.mapping ? csvLines(file, content, form.mapping) : jsonLines(file, content, form)
+  return file.is_csv ? csvLines(file, content, form.mapping) : jsonLines(file, content, form)
 }
 
 /** A column or constant of a CSV file, or a field of JSON, that is no field of an event. */
@@ -27,7 +27,7 @@ export interface UnknownName {
 
 /** The columns and constants whose values would go into a field that events do not have. Empty for JSON. */
 export async function findUnknownColumns(file: OpenedFile, { mapping }: FileForm): Promise<UnknownName[]> {
-  if (!file.is_csv || mapping === undefined) return []
+  if (!file.is_csv) return []
   const columns = [
     ...(await columnsIn(file, mapping)),
     ...[...mapping.set.keys()].map((field) => ({ name: field, field })),
