@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs'
+import { day_ms } from '@tributary/contracts/limits'
 import { InvalidArgumentError } from 'commander'
 import { CliError } from './errors.ts'
 
@@ -22,15 +23,28 @@ export function seconds(text: string): number {
   return Number(text)
 }
 
-/** Reads an option value as Unix ms: `YYYY-MM-DD` (UTC midnight), an ISO time with its zone, or Unix ms. */
-export function instant(text: string): number {
+/** The forms of `instant`, for `--help`. */
+export const instant_forms = 'YYYY-MM-DD or 7d, today, yesterday (midnight UTC), ISO time or Unix ms'
+
+/**
+ * Reads an option value as Unix ms: `YYYY-MM-DD` (UTC midnight), an ISO time with its zone, Unix ms, or a day that counts back from
+ * today: `7d` is the midnight UTC that began the day a week ago.
+ */
+export const instant = (text: string): number => instantAt(text, Date.now())
+
+/** The same at a time. */
+export function instantAt(text: string, now_ms: number): number {
+  const days = { today: '0', yesterday: '1' }[text] ?? /^(\d{1,4})d$/.exec(text)?.[1]
+  if (days !== undefined) return (Math.floor(now_ms / day_ms) - Number(days)) * day_ms
   if (/^-?\d{5,16}$/.test(text) || text === '0') return Number(text)
   const is_time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const at_ms = is_time ? Date.parse(text) : Number.NaN
   // Date.parse reads February 31 as a day in March.
   const same_day = !Number.isNaN(at_ms) && (text.length > 10 || new Date(at_ms).toISOString().startsWith(text))
   if (!same_day)
-    throw new InvalidArgumentError('It must be YYYY-MM-DD, an ISO time with its zone, or Unix milliseconds.')
+    throw new InvalidArgumentError(
+      'It must be YYYY-MM-DD, an ISO time with its zone, Unix milliseconds, today, yesterday, or days back such as 7d.',
+    )
   return at_ms
 }
 

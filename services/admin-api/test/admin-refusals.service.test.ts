@@ -40,7 +40,7 @@ describe('refuses', () => {
     ['/companies', { name: 'A', plan: 'gold' }, 'plan'],
     ['/companies', { name: 'A', monthly_quota: -1 }, 'monthly_quota'],
     ['/companies', { name: 'A', monthly_quota: 1.5 }, 'monthly_quota'],
-    ['/companies', { name: 'A', monthly_quota: null }, 'monthly_quota'],
+    ['/companies', { name: 'A', monthly_quota: '5' }, 'monthly_quota'],
     ['/companies', { name: 'A', colour: 'red' }, 'colour'],
     ['/apps', { company_id: 'co_1', name: 'A', platform: 'windows' }, 'platform'],
     ['/apps', { company_id: 7, name: 'A', platform: 'ios' }, 'company_id'],
@@ -67,7 +67,7 @@ describe('refuses', () => {
 
   test.each<[path: string, body: object, field: string]>([
     ['/companies/co_1', { plan: 'gold' }, 'plan'],
-    ['/companies/co_1', { monthly_quota: null }, 'monthly_quota'],
+    ['/companies/co_1', { monthly_quota: 'unlimited' }, 'monthly_quota'],
     ['/companies/co_1', { name: 'B' }, 'name'],
     ['/apps/app_1', { name: '' }, 'name'],
     ['/apps/app_1', { platform: 'ios' }, 'platform'],

@@ -1,5 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
-import { type ReportName, report_path, reportRoutes } from '@tributary/contracts/reports'
+import { type ReportName, report_path, reportNames, reportRoutes } from '@tributary/contracts/reports'
 import type { Routes } from '@tributary/contracts/route'
 import { pathOf } from '@tributary/service-kit/http/allowed-methods'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
@@ -60,7 +60,7 @@ export const reportApi =
           if (request.method !== 'GET') throw new CodedError('method_not_allowed', { headers: { allow: 'GET' } })
         })
         app.setNotFoundHandler(() => {
-          throw new CodedError('unknown_report')
+          throw unknownReport()
         })
         app.get('/:report', async (request, reply) => {
           const { name, report } = findReport(request)
@@ -92,6 +92,8 @@ export const reportApi =
 /** The report in the path; the method may be one that no route has. Throws `unknown_report`. */
 function findReport(request: FastifyRequest): { name: ReportName; report: Report<ReportName> } {
   const name = pathOf(request.url).slice(prefix.length + 1)
-  if (!Object.hasOwn(reports, name)) throw new CodedError('unknown_report')
+  if (!Object.hasOwn(reports, name)) throw unknownReport()
   return { name: name as ReportName, report: reports[name as ReportName] }
 }
+
+const unknownReport = () => new CodedError('unknown_report', { message: `Reports: ${reportNames.join(', ')}.` })

@@ -78,13 +78,24 @@ function refuseUnknown(report: ReportName, query: Query): void {
 function parsePage(query: Query, now_ms: number): ReportPage {
   const since_ms = integer(query.since_ms, now_ms - limits.report_window_default_ms, 'invalid_since_until', 'since_ms')
   const until_ms = integer(query.until_ms, now_ms, 'invalid_since_until', 'until_ms')
-  if (since_ms >= until_ms) throw new CodedError('since_ms_must_be_less_than_until_ms')
-  if (until_ms - since_ms > window_ms_max) throw new CodedError('window_too_large', { message: windowRule })
+  const hint = secondsHint({ since_ms, until_ms })
+  if (since_ms >= until_ms)
+    throw new CodedError('since_ms_must_be_less_than_until_ms', hint === null ? {} : { message: hint })
+  if (until_ms - since_ms > window_ms_max)
+    throw new CodedError('window_too_large', { message: [windowRule, hint ?? []].flat().join(' ') })
   const limit = integer(query.limit, limits.report_limit_default, 'invalid_limit', 'limit')
   if (limit < 1 || limit > limits.report_limit_max) throw invalid('invalid_limit', 'limit')
   const offset = integer(query.offset, 0, 'invalid_offset', 'offset')
   if (offset < 0) throw invalid('invalid_offset', 'offset')
   return { since_ms, until_ms, limit, offset }
+}
+
+/** Asks whether seconds were meant: as milliseconds, such a time lies between January and April 1970. */
+export function secondsHint(window: Pick<ReportPage, 'since_ms' | 'until_ms'>): string | null {
+  const fields = (['since_ms', 'until_ms'] as const).filter((field) => window[field] >= 1e9 && window[field] < 1e10)
+  if (fields.length === 0) return null
+  const [first, second] = fields
+  return `${second === undefined ? `${first} looks` : `${first} and ${second} look`} like seconds? Times are in milliseconds.`
 }
 
 const windowRule = `The window from since_ms to until_ms may be ${limits.report_window_days_max} days long at most.`

@@ -66,7 +66,7 @@ describe('tributary replay', () => {
     expect([run.code, JSON.parse(run.stderr).error]).toEqual([1, 'replay_running'])
   })
 
-  it.each([[[]], [['--from-log', '--from-audit']], [['--from-log', '--since', 'yesterday']]])(
+  it.each([[[]], [['--from-log', '--from-audit']], [['--from-log', '--since', 'someday']]])(
     'refuses %j as typed wrongly',
     async (words) => expect((await tributary(['replay', ...words])).code).toBe(2),
   )

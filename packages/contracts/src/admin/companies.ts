@@ -19,8 +19,9 @@ const ownQuota = z
   .int()
   .min(0)
   .max(Number.MAX_SAFE_INTEGER)
+  .nullable()
   .optional()
-  .describe('Events per UTC month, instead of those of the plan.')
+  .describe('Events per UTC month, instead of those of the plan; null is unlimited.')
 
 export const CreateCompany = z.strictObject({ name, plan: z.enum(plans).default('free'), monthly_quota: ownQuota })
 export type CreateCompany = z.infer<typeof CreateCompany>

@@ -36,7 +36,7 @@ export function createCompany(pool: Pool, input: CreateCompany, request: AdminRe
     company_id: id('co'),
     company_key: `co_live_${randomBytes(16).toString('hex')}`,
     plan: input.plan,
-    monthly_quota: input.monthly_quota ?? planQuota[input.plan],
+    monthly_quota: input.monthly_quota === undefined ? planQuota[input.plan] : input.monthly_quota,
   }
   const { company_id, company_key, plan, monthly_quota } = company
   return inTransaction(pool, async (client) => {
@@ -88,7 +88,7 @@ export function changeCompany(
   request: AdminRequest,
 ): Promise<Company> {
   mustHaveIdShape(company_id, 'unknown_company')
-  const quota = monthly_quota ?? (plan === undefined ? undefined : planQuota[plan])
+  const quota = monthly_quota === undefined && plan !== undefined ? planQuota[plan] : monthly_quota
   return inTransaction(pool, async (client) => {
     await client.query(
       `UPDATE companies SET plan = coalesce($2, plan), monthly_quota = CASE WHEN $3 THEN $4 ELSE monthly_quota END,

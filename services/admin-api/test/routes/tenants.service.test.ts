@@ -24,6 +24,7 @@ describe('companies', () => {
     expect(own.body.monthly_quota).toBe(Number.MAX_SAFE_INTEGER)
     expect((await ask('POST', '/companies', { name: 'B', monthly_quota: 0 })).body.monthly_quota).toBe(0)
     expect((await ask('POST', '/companies', { name: 'C', plan: 'unlimited' })).body.monthly_quota).toBeNull()
+    expect((await ask('POST', '/companies', { name: 'C', monthly_quota: null })).body.monthly_quota).toBeNull()
   })
 
   test('half a character in a name is stored as U+FFFD, as PostgreSQL stores no halves', async () => {
@@ -63,6 +64,7 @@ describe('companies', () => {
     expect(await set({})).toEqual(['growth', 7])
     expect(await set({ plan: 'unlimited' })).toEqual(['unlimited', null])
     expect(await set({ plan: 'scale', monthly_quota: 0 })).toEqual(['scale', 0])
+    expect(await set({ monthly_quota: null })).toEqual(['scale', null])
     const shown = (await ask('GET', `/companies/${company_id}`)).body
     expect(Company.strict().parse(shown)).toMatchObject({ company_id, plan: 'scale', created_at_ms: now })
     const logged = (await auditOf(company_id)).map(({ action, detail }) => [action, detail.plan, detail.monthly_quota])

@@ -12,7 +12,7 @@ import {
   reports,
 } from '@tributary/contracts/reports'
 import { type Command, Option } from 'commander'
-import { byComma, instant, several, wholeNumber, wholeNumberUpTo } from '../../arguments.ts'
+import { byComma, instant, instant_forms, several, wholeNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
 import { requestDefaults, throwCliError } from '../../http.ts'
 import { print, table } from '../../output.ts'
@@ -45,7 +45,7 @@ function reportCommand(parent: Command, name: ReportName): void {
   const command = parent
     .command(name)
     .description(reports[name].summary)
-    .option('--since <time>', 'start: YYYY-MM-DD (UTC), ISO time or Unix ms (default: 30 days ago)', instant)
+    .option('--since <time>', `start: ${instant_forms} (default: 30 days ago)`, instant)
     .option('--until <time>', 'exclusive end; same forms (default: now)', instant)
     .addOption(new Option('--group <period>', 'period of a row (default: day)').choices(reportGroups))
   if ('days' in parametersOf(name).shape) {

@@ -2,7 +2,7 @@ import { ReplayProgress, storedDataRoutes } from '@tributary/contracts/admin/sto
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { openAdmin } from '../../admin.ts'
-import { instant } from '../../arguments.ts'
+import { instant, instant_forms } from '../../arguments.ts'
 import { CliError, usageError } from '../../errors.ts'
 import { print } from '../../output.ts'
 import { linesOf } from '../../response-lines.ts'
@@ -31,7 +31,7 @@ export function replayCommand(program: Command): void {
     .description('add accepted events that the tables lack')
     .option('--from-log', 'read the event log')
     .option('--from-audit', 'read the audit store')
-    .option('--since <time>', 'only events received since then: YYYY-MM-DD (UTC), ISO time or Unix ms', instant)
+    .option('--since <time>', `only events received since then: ${instant_forms}`, instant)
     .option('--app <app_id>', 'only this app')
     .option('--dry-run', 'only count the missing events')
     .addHelpText('after', help)

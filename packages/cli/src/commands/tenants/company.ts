@@ -7,7 +7,7 @@ import { lines, print, table } from '../../output.ts'
 
 interface SetOptions {
   plan?: Plan
-  quota?: number
+  quota?: number | 'unlimited'
   keepIpDays?: number
   keepClickDays?: number
   keepRawDays?: number | 'unlimited'
@@ -24,9 +24,9 @@ export function companyCommands(program: Command): void {
     .description('create a company')
     .requiredOption('--name <name>', 'what people call it')
     .addOption(new Option('--plan <plan>', 'plan with its monthly quota').choices(plans).default('free'))
-    .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
+    .option('--quota <events|unlimited>', 'a monthly quota instead of the quota of the plan', orUnlimited)
     .action(async ({ name, plan, quota, json }: SetOptions & { name: string }) => {
-      const created = await admin(companyRoutes.createCompany, { body: { name, plan, monthly_quota: quota } })
+      const created = await admin(companyRoutes.createCompany, { body: { name, plan, monthly_quota: orNull(quota) } })
       print({ json }, created, lines({ ...created, monthly_quota: created.monthly_quota ?? 'unlimited' }))
     })
   company
@@ -59,20 +59,23 @@ export function companyCommands(program: Command): void {
     .description('change the plan, the quota or the retention of a company; a new plan sets its quota')
     .argument('<company_id>')
     .addOption(new Option('--plan <plan>', 'monthly quota by plan').choices(plans))
-    .option('--quota <events>', 'a monthly quota instead of the quota of the plan', wholeNumber)
+    .option('--quota <events|unlimited>', 'a monthly quota instead of the quota of the plan', orUnlimited)
     .option('--keep-ip-days <days>', 'blank addresses and user agents after these days: 1 to 3650', wholeNumber)
     .option('--keep-click-days <days>', 'delete clicks after these days: 1 to 90', wholeNumber)
     .option(
       '--keep-raw-days <days|unlimited>',
       'delete raw events and audit objects of requests after these days: 1 to 3650, or unlimited',
-      keptDays,
+      orUnlimited,
     )
     .action(async (company_id: string, { json, ...given }: SetOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Give --plan, --quota or one of the --keep options.')
-      const { plan, quota: monthly_quota, keepIpDays, keepClickDays, keepRawDays } = given
-      const keep_raw_days = keepRawDays === 'unlimited' ? null : keepRawDays
-      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days }
-      const body = { plan, monthly_quota, ...retention }
+      const { plan, quota, keepIpDays, keepClickDays, keepRawDays } = given
+      const retention = {
+        keep_ip_days: keepIpDays,
+        keep_click_days: keepClickDays,
+        keep_raw_days: orNull(keepRawDays),
+      }
+      const body = { plan, monthly_quota: orNull(quota), ...retention }
       const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
@@ -103,7 +106,8 @@ export function companyCommands(program: Command): void {
 }
 
 /** Commander makes an empty text of null. */
-const keptDays = (text: string): number | 'unlimited' => (text === 'unlimited' ? text : wholeNumber(text))
+const orUnlimited = (text: string): number | 'unlimited' => (text === 'unlimited' ? text : wholeNumber(text))
+const orNull = (value: number | 'unlimited' | undefined) => (value === 'unlimited' ? null : value)
 
 const shown = ({ created_at_ms, ...company }: Company) => ({
   ...company,
