@@ -32,9 +32,14 @@ export const instant_forms = 'YYYY-MM-DD or 7d, today, yesterday (midnight UTC),
  */
 export const instant = (text: string): number => instantAt(text, Date.now())
 
+const day_names = new Map([
+  ['today', '0'],
+  ['yesterday', '1'],
+])
+
 /** The same at a time. */
 export function instantAt(text: string, now_ms: number): number {
-  const days = { today: '0', yesterday: '1' }[text] ?? /^(\d{1,4})d$/.exec(text)?.[1]
+  const days = day_names.get(text) ?? /^(\d{1,4})d$/.exec(text)?.[1]
   if (days !== undefined) return (Math.floor(now_ms / day_ms) - Number(days)) * day_ms
   if (/^-?\d{5,16}$/.test(text) || text === '0') return Number(text)
   const is_time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)

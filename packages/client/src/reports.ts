@@ -15,6 +15,14 @@ export interface ReportMeta {
   limit: number
   offset: number
   elapsed_ms: number
+  /** Rows of all pages. */
+  rows: number
+  /** Rows follow behind this page. */
+  more: boolean
+  /** The window cuts its first or its last period, whose rows count the covered part alone. */
+  partial?: { first: boolean; last: boolean } | undefined
+  /** The window looks as if it was given in seconds. */
+  hint?: string | undefined
   /** On cohorts and ltv: the last days of the answer are over for installs before this time. */
   mature_until_ms?: number | undefined
   /** Currencies with money in the window but no exchange rate. `revenue_usd` lacks that money. */

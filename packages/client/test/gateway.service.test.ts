@@ -137,7 +137,7 @@ describe('a backend and the real report API', () => {
     const window = { since_ms: 1_780_000_000_000, until_ms: 1_780_000_000_001 }
     expect(await client.report('events', { ...window, limit: 7 })).toEqual({
       rows: [],
-      meta: { ...window, limit: 7, offset: 0, elapsed_ms: expect.any(Number) },
+      meta: { ...window, limit: 7, offset: 0, rows: 0, more: false, elapsed_ms: expect.any(Number) },
     })
     const pages = await Array.fromAsync(client.reportPages('events'))
     expect(pages.map(({ rows, meta }) => [rows.length, meta.limit])).toEqual([[0, 1000]])

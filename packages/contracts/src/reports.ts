@@ -21,13 +21,21 @@ export const ReportMeta = z.object({
   until_ms: z.number().int(),
   limit: z.number().int(),
   offset: z.number().int(),
+  rows: z.number().int().describe('Rows of all pages.'),
+  more: z.boolean().describe('Whether rows follow behind this page.'),
   elapsed_ms: z.number().int(),
+  partial: z
+    .object({ first: z.boolean(), last: z.boolean() })
+    .optional()
+    .describe(
+      'Whether the window cuts its first and its last period: their rows count the covered part alone. Absent when it has whole periods, and without rows.',
+    ),
   mature_until_ms: z
     .number()
     .int()
     .optional()
     .describe(
-      'On cohorts and ltv: the 24 hours of the largest number of days in the answer are over for installs before this time. Figures of later installs may still grow.',
+      'On cohorts and ltv: the 24 hours of the largest number of days in the answer are over for installs before this time, to the minute. Figures of later installs may still grow.',
     ),
   missing_rates: z
     .array(z.string())
@@ -47,6 +55,10 @@ export const ReportMeta = z.object({
     .describe(
       'On skan: a day of the window has more than 1000 groups that no signature proves. Those beyond share rows with an empty `network` and `source`.',
     ),
+  hint: z
+    .string()
+    .optional()
+    .describe('Present where the window looks as if it was given in seconds. Words for people; they may change.'),
 })
 export type ReportMeta = z.infer<typeof ReportMeta>
 
@@ -98,7 +110,7 @@ export const reports = {
   cohorts: {
     summary: 'Retention by day of install',
     description:
-      'Installs of the app that came back 1, 7 and 30 days after their install. The window is of install times. Events of an app are corrected by the clock of its phone when it sent them, as install times are. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
+      'Installs of the app that came back 1, 7 and 30 days after their install. Day N is the 24 hours that begin N x 24 hours after the install, not a calendar day: who installs at 20:00 and comes back at 09:00 the next morning was there on day 0 alone. The window is of install times. Events of an app are corrected by the clock of its phone when it sent them, as install times are. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
     row: CohortsReportRow,
     days: cohortDays,
     page: { CohortsReport },
@@ -213,7 +225,10 @@ function reportRoute(name: ReportName): Route {
         form: 'json or csv',
         description:
           'A page of rows; as CSV (RFC 4180, with a header line) all rows if the request has no `limit`. A connection that ends with a fault means that rows are missing.',
-        example: { rows: [example], meta: { since_ms, until_ms, limit: 100, offset: 0, elapsed_ms: 12 } },
+        example: {
+          rows: [example],
+          meta: { since_ms, until_ms, limit: 100, offset: 0, rows: 1, more: false, elapsed_ms: 12 },
+        },
       },
       304: { description: 'The answer is the one of `If-None-Match`.' },
     },

@@ -6,10 +6,13 @@ import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
 import type { ReportPage } from './parameters.ts'
+import type { RequestedRows } from './query-page.ts'
+
+const minute_ms = 60_000
 
 /** What a report answers: the window, the page, and what its rows are of. */
-interface ReportRequest extends ReportPage {
-  /** App of the server key, never of the request. */
+interface ReportRequest extends ReportPage, RequestedRows {
+  /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters
   group: ReportGroup
@@ -27,10 +30,12 @@ export interface ReportSources {
 
 interface ReportResult<Name extends ReportName> {
   rows: ReportRow<Name>[]
+  /** Rows of all pages; 0 where `count_rows` is false. */
+  all_rows: number
   /** Currencies with money in the window, on any page, that lack an exchange rate. */
   missing_rates: string[]
-  /** An edge of the window was moved to the bound of its day. */
-  whole_days?: boolean
+  /** An edge of the window was moved to the bound of its day: this is the window that the rows cover. */
+  whole_days?: { since_ms: number; until_ms: number } | undefined
   /** Groups that nothing proves share a row, on some page. */
   groups_folded?: boolean
 }
@@ -47,7 +52,8 @@ export type Report<Name extends ReportName> = (
  */
 export function matureUntil(name: ReportName, days: readonly number[] | undefined, now_ms: number): number | undefined {
   const last = daysOf(name, days).at(-1)
-  return last === undefined ? undefined : now_ms - (last + 1) * day_ms
+  // To the minute: equal answers within it are the same answer to a cache.
+  return last === undefined ? undefined : Math.floor(now_ms / minute_ms) * minute_ms - (last + 1) * day_ms
 }
 
 /**

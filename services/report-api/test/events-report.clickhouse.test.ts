@@ -91,13 +91,19 @@ test('the report equals a table worked out by hand', async () => {
   // Pages fit together, whatever their size.
   for (const limit of [1, 2, 4, 10, 11]) {
     const pages = []
-    for (let offset = 0; offset < 12; offset += limit)
+    for (let offset = 0; offset < 12; offset += limit) {
       pages.push(...(await rowsOf(app_id, { ...window, limit, offset })))
+      const { meta } = await askReport(app_id, { ...window, limit, offset })
+      expect([meta.rows, meta.more]).toEqual([rows.length, offset + limit < rows.length])
+    }
     expect(pages).toEqual(rows)
   }
   const { meta } = await askReport(app_id, { ...window, limit: 2, offset: 50 })
   const elapsed_ms = expect.toSatisfy(Number.isInteger)
-  expect(meta).toEqual({ ...window, limit: 2, offset: 50, elapsed_ms, missing_rates: ['EUR'] })
+  expect(meta).toEqual({
+    ...{ ...window, limit: 2, offset: 50, rows: rows.length, more: false, elapsed_ms, missing_rates: ['EUR'] },
+    partial: { first: true, last: true },
+  })
 })
 
 test('currencies without a rate are told for the whole window, on every page, and counted', async () => {

@@ -260,6 +260,6 @@ test('answers are refused as those of reports are', async () => {
     body: { error: 'invalid_or_revoked_key' },
   })
   const wrong = await ask('i', { method: 'POST', key: '' })
-  expect(wrong).toMatchObject({ status: 405, body: { error: 'method_not_allowed' }, headers: { allow: 'GET' } })
+  expect(wrong).toMatchObject({ status: 405, body: { error: 'method_not_allowed' }, headers: { allow: 'GET, HEAD' } })
   expect((await ask('i')).headers).toHaveProperty('ratelimit-limit')
 })

@@ -1,4 +1,5 @@
 import { CodedError } from '@tributary/contracts/errors'
+import { reportNames } from '@tributary/contracts/reports'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -77,6 +78,8 @@ test('a request without parameters asks for the last 30 days up to now, 100 rows
       until_ms: now_ms,
       limit: 100,
       offset: 0,
+      rows: 0,
+      more: false,
       elapsed_ms: expect.toSatisfy(Number.isInteger),
     },
   })
@@ -211,6 +214,18 @@ describe('parameters', () => {
     expect(await refusal({ path: window(6, 5) })).toEqual(code)
     expect(await refusal({ path: `/events?since_ms=${now_ms}` })).toEqual(code)
     expect(await refusal({ path: `/events?until_ms=${now_ms - 30 * day_ms}` })).toEqual(code)
+  })
+  test('a time in seconds is asked about, in a refusal and beside rows', async () => {
+    const s = Math.floor(now_ms / 1000)
+    const messageOf = async (query: string) => (await ask({ path: `/events?${query}` })).body.message
+    expect(await messageOf(`since_ms=${s}`)).toMatch(/365 days.* since_ms looks like seconds\?/)
+    expect(await messageOf(`until_ms=${s}`)).toMatch(/^until_ms looks like seconds\?/)
+    const { status, body } = await ask({ path: window(s - 86_400, s) })
+    expect([status, body.meta.hint]).toEqual([200, expect.stringMatching(/^since_ms and until_ms look like seconds\?/)])
+    expect((await ask({ path: window(1, 2) })).body.meta).not.toHaveProperty('hint')
+  })
+  test('a path that is no report is answered with the reports that there are', async () => {
+    expect((await ask({ path: '/event' })).body.message).toBe(`Reports: ${reportNames.join(', ')}.`)
   })
   test('a window may be 365 days and no millisecond more', async () => {
     expect(await refusal({ path: window(now_ms - 365 * day_ms - 1, now_ms) })).toEqual([400, 'window_too_large'])

@@ -90,7 +90,9 @@ test('CSV has the columns and rows of JSON, harmless for spreadsheets, by Accept
       ...{ vary: 'Accept, Accept-Encoding', 'cache-control': 'private, no-cache', 'ratelimit-limit': '1000' },
     })
   }
-  const page = (await get(app_id, `events?${inWindow}&format=csv&limit=2&offset=3`)).body
+  expect(answers[0]!.headers).not.toHaveProperty('x-rows') // all rows of a file are not known when it begins
+  const { body: page, headers: of_page } = await get(app_id, `events?${inWindow}&format=csv&limit=2&offset=3`)
+  expect(of_page['x-rows']).toBe('6')
   const whole = answers[0]!.body
   expect(page).toBe([whole.split('\r\n')[0], ...whole.split('\r\n').slice(4, 6), ''].join('\r\n'))
   for (const accept of [
@@ -112,8 +114,9 @@ test('CSV has the columns and rows of JSON, harmless for spreadsheets, by Accept
   for (const name of reportNames) {
     const days = name === 'cohorts' || name === 'ltv' ? [90, 2] : undefined
     const asked = days === undefined ? '' : `&days=${days}`
-    const { body } = await get(randomUUID(), `${name}?${inWindow}&format=csv${asked}`)
+    const { body, headers } = await get(randomUUID(), `${name}?${inWindow}&format=csv${asked}`)
     expect(body).toBe(`${columnsOf(name, days).join(',')}\r\n`)
+    expect(headers['x-mature-until-ms']).toBe(days === undefined ? undefined : String(march(20) - 91 * day_ms))
   }
   const json = await get(app_id, `events?${inWindow}`)
   expect(json.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
@@ -188,6 +191,17 @@ test('an answer of a fixed window has a weak tag, and 304 as long as its rows st
     expect((await get(app_id, path, { 'if-none-match': 'W/"x"' })).statusCode).toBe(200)
   }
   const tagOf = async (path: string) => String((await get(app_id, path)).headers.etag)
+  // All of `meta` is in the tag: `mature_until_ms` moves with each minute.
+  for (const [path, changes] of [
+    ['cohorts', true],
+    ['ltv', true],
+    ['events', false],
+  ] as const) {
+    const url = `${path}?${inWindow}&format=csv`
+    const tag = await tagOf(url)
+    now_ms += 60_000
+    expect([path, (await tagOf(url)) !== tag]).toEqual([path, changes])
+  }
   const before = await Promise.all(ofEvents.map(tagOf))
   expect(new Set([...before, await tagOf(`events?${inWindow}&limit=1`)]).size).toBe(3)
   await insert(app_id, { event_name: 'open' })

@@ -133,7 +133,7 @@ test('what was resent of other apps takes no memory of a report', async () => {
     clickhouse.query<Row>(`${sql} SETTINGS max_memory_usage = 60000000`, params)
   const fxRates = { find: async () => () => null }
   const sources = { clickhouse: { query }, storeApps: world.storeApps, cvSchemas: world.cvSchemas, fxRates }
-  const page = { limit: 100, offset: 0, filters: {}, group: 'day' as const }
+  const page = { limit: 100, offset: 0, count_rows: true, filters: {}, group: 'day' as const }
   const { rows } = await skanReport(sources, { app_id: 'app', since_ms: first_ms, until_ms: first_ms + day, ...page })
   expect(short(rows)).toEqual(['2026-03-01 1/1/0 {"1":1}'])
 })

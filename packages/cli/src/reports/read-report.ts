@@ -3,7 +3,7 @@ import type { ServerClient } from '@tributary/client/server-client'
 import type { ReportName } from '@tributary/contracts/reports'
 import { startProgress } from './progress.ts'
 
-/** The page of `limit`; without it all rows, in the `meta` of the first page. */
+/** The page of `limit`; without it all rows, in the `meta` of the first page, which ends behind them. */
 export async function readReport<N extends ReportName>(
   client: Pick<ServerClient, 'report' | 'reportPages'>,
   name: N,
@@ -23,5 +23,6 @@ export async function readReport<N extends ReportName>(
   } finally {
     progress.stop()
   }
-  return { rows, meta: { ...first.meta, limit: Math.max(limit, rows.length) } }
+  const all = { limit: Math.max(limit, rows.length), rows: offset + rows.length, more: false }
+  return { rows, meta: { ...first.meta, ...all } }
 }

@@ -15,7 +15,8 @@ interface Shown {
 }
 
 /**
- * A report for a person: money with cents, shares in percent, and a plus at figures that may still grow. Cohorts show
+ * A report for a person: money with cents, shares in percent, a plus at figures that may still grow, and a tilde at periods that the
+ * window cuts. Cohorts show
  * shares alone, on a colour that gets stronger with the share; postbacks leave out rare columns that no row fills.
  */
 export function reportTable({ columns, rows, meta, group, hasColours }: Shown): string {
@@ -24,10 +25,14 @@ export function reportTable({ columns, rows, meta, group, hasColours }: Shown): 
   const shown = columns.filter((column) => !(isHeatMap && /^d\d+$/.test(column)) && isFilled(column))
   const values = rows.map((row) => shown.map((column): unknown => Reflect.get(row, column)))
   const mayGrow = growing(columns, meta, group)
-  const marks = rows.map((row) => shown.map((column) => mayGrow(String(Reflect.get(row, 'day')), column)))
-  const isMarked = shown.map((_, n) => marks.some((row) => row[n]))
+  const isCut = cutPeriods(meta, group)
+  const marks = rows.map((row) => {
+    const day = String(Reflect.get(row, 'day'))
+    return shown.map((column) => (column === 'day' ? (isCut(day) ? '~' : '') : mayGrow(day, column) ? '+' : ''))
+  })
+  const isMarked = shown.map((_, n) => marks.some((row) => row[n] !== ''))
   const cells = values.map((row, at) =>
-    row.map((value, n) => textOf(shown[n]!, value) + (isMarked[n] ? (marks[at]![n] ? '+' : ' ') : '')),
+    row.map((value, n) => textOf(shown[n]!, value) + (isMarked[n] ? marks[at]![n] || ' ' : '')),
   )
   const shares = values.flatMap((row) => row.filter((_, n) => shown[n]!.endsWith('_rate'))).map(Number)
   const paint = hasColours && isHeatMap ? paintHeat(shares.reduce((max, share) => Math.max(max, share), 0)) : undefined
@@ -36,8 +41,14 @@ export function reportTable({ columns, rows, meta, group, hasColours }: Shown): 
     isNumeric: shown.map((_, n) => values.every((row) => typeof row[n] === 'number')),
     paint: (text, row, n) => (shown[n]!.endsWith('_rate') && paint ? paint(text, Number(values[row]![n])) : text),
   })
-  const legend = isMarked.includes(true) ? '\n+ may still grow: its days are not over for every install' : ''
-  return table + legend
+  const used = new Set(marks.flat())
+  const legend = Object.entries(legends).filter(([mark]) => used.has(mark))
+  return [table, ...legend.map(([mark, text]) => `${mark} ${text}`)].join('\n')
+}
+
+const legends = {
+  '~': 'a part of its period: the window begins or ends inside',
+  '+': 'may still grow: its days are not over for every install',
 }
 
 /** A row of postbacks is wider than most terminals. */
@@ -67,6 +78,12 @@ function growing(columns: readonly string[], { mature_until_ms, until_ms }: Repo
     return Math.min(periodEnd(day, group), until_ms) > mature_until_ms + (last - n) * day_ms
   }
 }
+
+/** Whether the window begins or ends inside the period of a row. */
+const cutPeriods =
+  ({ partial, since_ms, until_ms }: ReportMeta, group: ReportGroup) =>
+  (day: string): boolean =>
+    partial !== undefined && (Date.parse(day) < since_ms || periodEnd(day, group) > until_ms)
 
 function periodEnd(day: string, group: ReportGroup): number {
   const begin = new Date(day)

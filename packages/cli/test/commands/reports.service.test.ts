@@ -7,7 +7,15 @@ describe('tributary reports events', () => {
   it('requests the window in Unix ms with its key and prints the report', async () => {
     const report = {
       rows: [{ day: '2013-01-01', event_name: 'departure', events: 3, unique_installs: 2, revenue_usd: 14.5 }],
-      meta: { since_ms: 1356998400000, until_ms: 1359676800000, limit: 10, offset: 0, elapsed_ms: 3 },
+      meta: {
+        since_ms: 1356998400000,
+        until_ms: 1359676800000,
+        limit: 10,
+        offset: 0,
+        rows: 1,
+        more: false,
+        elapsed_ms: 3,
+      },
     }
     const path = '/api/v1/reports/events?since_ms=1356998400000&until_ms=1359676800000&limit=10'
     const env = await service({
@@ -50,7 +58,10 @@ describe('tributary reports events', () => {
 
   it('filters by event name, and warns on stderr of money without a rate and of more rows', async () => {
     const row = { day: '2013-01-01', event_name: 'a b', events: 3, unique_installs: 2, revenue_usd: 0 }
-    const meta = { since_ms: 1, until_ms: 2, limit: 1, offset: 4, elapsed_ms: 3, missing_rates: ['EUR', 'GBP'] }
+    const meta = {
+      ...{ since_ms: 1, until_ms: 2, limit: 1, offset: 4, rows: 412, more: true, elapsed_ms: 3 },
+      ...{ missing_rates: ['EUR', 'GBP'], hint: 'Seconds?' },
+    }
     const env = await service({
       'GET /api/v1/reports/events?limit=1&event_name=a+b&event_name=c': () => ({
         status: 200,
@@ -63,7 +74,8 @@ describe('tributary reports events', () => {
       expect(run.code).toBe(0)
       expect(run.stdout.trim().split('\n')).toHaveLength(more.length === 0 ? 2 : 1)
       expect(run.stderr).toMatch(/^Warning: .* EUR, GBP: .*fx load/)
-      expect(run.stderr.includes('--offset 5')).toBe(more.length === 0)
+      const tail = 'Warning: Seconds?\n1 of 412 rows: --all shows all, --offset 5 the next\n'
+      expect(run.stderr.endsWith(tail)).toBe(more.length === 0)
     }
   })
 
@@ -73,7 +85,7 @@ describe('tributary reports events', () => {
     ['cohorts', []],
   ] as const)('prints the report %s with all columns, and passes its filters on', async (name, filters) => {
     const { example, row } = reports[name]
-    const meta = { since_ms: 1, until_ms: 2, limit: 100, offset: 0, elapsed_ms: 3 }
+    const meta = { since_ms: 1, until_ms: 2, limit: 100, offset: 0, rows: 1, more: false, elapsed_ms: 3 }
     const query = filters.map((word) => word.replace(/^--/, '').replace('-', '_'))
     const pairs = query.flatMap((word, n) => (n % 2 === 0 ? [`${word}=${query[n + 1]}`] : []))
     const env = await service({
@@ -95,7 +107,8 @@ describe('tributary reports events', () => {
       const query = new URL(path, 'http://x').searchParams
       const [offset, limit] = [Number(query.get('offset') ?? 0), Number(query.get('limit') ?? 100)]
       asked.push(query.toString())
-      const meta = { since_ms: 1, until_ms: 2, limit, offset, elapsed_ms: 3, missing_rates: ['EUR'] }
+      const more = offset + limit < all.length
+      const meta = { since_ms: 1, until_ms: 2, limit, offset, rows: 1250, more, elapsed_ms: 3, missing_rates: ['EUR'] }
       return { status: 200, body: { rows: all.slice(offset, offset + limit), meta } }
     }
     const window = 'since_ms=1&until_ms=2'
@@ -106,9 +119,12 @@ describe('tributary reports events', () => {
     })
     const words = ['reports', 'events', '--key', 'k', '--group', 'week']
     const json = await tributary([...words, '--json'], env)
-    expect(JSON.parse(json.stdout)).toMatchObject({ rows: all, meta: { offset: 0, limit: 1250 } })
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      rows: all,
+      meta: { offset: 0, limit: 1250, rows: 1250, more: false },
+    })
     expect(asked).toHaveLength(3)
-    const text = await tributary(words, env)
+    const text = await tributary([...words, '--limit', '7', '--all'], env)
     expect(text.stdout.trim().split('\n').slice(1)).toEqual(all.map((row) => Object.values(row).join('\t')))
     expect(text.stderr).toMatch(/^Warning: .* EUR: .*\n$/)
   })
@@ -135,6 +151,7 @@ describe('tributary reports events', () => {
     const helpOf = async (name: string) => (await tributary(['reports', name, '--help'])).stdout.replaceAll(/\s+/g, ' ')
     const [cohorts, ltv, skan] = await Promise.all(['cohorts', 'ltv', 'skan'].map(helpOf))
     expect(cohorts).toContain('(always also 1, 7, 30)')
+    expect(cohorts).toContain('not on the Nth calendar day')
     expect(ltv).toContain('(default: 0, 7, 30)')
     expect(skan).toContain('docs/skan.md#read-the-report')
   })

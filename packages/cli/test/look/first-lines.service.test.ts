@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { parseMapping } from '../../src/ingest/mapping.ts'
 import { openFile } from '../../src/ingest/lines.ts'
 import { lookAhead } from '../../src/ingest/look/heed.ts'
+import { parseMapping } from '../../src/ingest/mapping.ts'
 import { answerOf, bulkService, event, jsonl, key, many, totals } from '../bulk-service.ts'
 import { fileWith, tributary } from '../run-tributary.ts'
 

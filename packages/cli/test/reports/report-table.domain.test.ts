@@ -6,7 +6,7 @@ import { hasColours } from '../../src/reports/heat.ts'
 import { reportTable } from '../../src/reports/report-table.ts'
 
 const june = (day: number) => Date.UTC(2026, 5, day)
-const page = { since_ms: june(1), until_ms: june(20), limit: 100, offset: 0, elapsed_ms: 1 }
+const page = { since_ms: june(1), until_ms: june(20), limit: 100, offset: 0, rows: 2, more: false, elapsed_ms: 1 }
 const plain = { group: 'day', hasColours: false } as const
 
 describe('a report on a terminal', () => {
@@ -47,6 +47,18 @@ day         installs      d1      d7     d30
     expect(weeks).toContain('10.0 %+')
     expect(reportTable({ ...plain, group: 'month', columns, rows, meta })).toContain('40.0 %+')
     expect(reportTable({ ...plain, columns, rows, meta: page })).not.toContain('+')
+  })
+
+  it('marks periods that the window cuts, and says what the marks mean', () => {
+    const rows = ['2026-06-01', '2026-06-08', '2026-06-15'].map((day) => ({ day, installs: 1 }))
+    const meta = { ...page, since_ms: june(2), until_ms: june(22) - 1, partial: { first: true, last: true } }
+    expect(`\n${reportTable({ ...plain, group: 'week', columns: ['day', 'installs'], rows, meta })}`).toBe(`
+day          installs
+---------------------
+2026-06-01~         1
+2026-06-08          1
+2026-06-15~         1
+~ a part of its period: the window begins or ends inside`)
   })
 
   it('shows a field of several values as JSON', () => {

@@ -8,7 +8,7 @@ import { type AllowedMethods, pathOf } from './allowed-methods.ts'
 
 /** An error of Node's HTTP parser, with the piece of the connection that it could not read on. */
 interface ParserError extends NodeJS.ErrnoException {
-  rawPacket?: Buffer
+  rawPacket?: unknown
   bytesParsed?: number
 }
 
@@ -23,7 +23,7 @@ const notHttp: Refusal = { status: 400, error: 'bad_json', message: 'This is no 
 
 /** The answer to what Node's parser refuses. */
 function refusalOf({ code, rawPacket, bytesParsed = 0 }: ParserError, allowedMethods: AllowedMethods): Refusal {
-  const text = rawPacket?.toString('latin1') ?? ''
+  const text = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return { status: 408, error: 'bad_json', message: 'The request did not arrive in time.' }
   if (code === 'HPE_HEADER_OVERFLOW') {

@@ -4,6 +4,7 @@ import { columnsOf } from '@tributary/contracts/reports'
 import { allPages } from './all-pages.ts'
 import { type Answer, type AnsweredPage, isUnchanged, type Totals } from './answer.ts'
 import { csv_type, csvLine, csvLines } from './csv.ts'
+import { metaOf } from './meta.ts'
 
 type CsvPage = AnsweredPage & { isLast: boolean }
 
@@ -16,10 +17,13 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
   const columns = columnsOf(name, requested.days)
   const pages: AsyncGenerator<CsvPage> = requested.all_rows ? allPages(readPage, requested.page) : onePage(answer)
   const { value: first } = (await pages.next()) as { value: CsvPage }
-  const { missing_rates, whole_days = false, groups_folded = false } = first
+  const meta = metaOf(answer, first)
+  const { missing_rates } = first
   reply.type(csv_type).header('content-disposition', `attachment; filename="${fileName(answer)}"`)
-  if (whole_days) reply.header('x-whole-days', 'true')
-  if (groups_folded) reply.header('x-groups-folded', 'true')
+  if (!requested.all_rows) reply.header('x-rows', String(meta.rows))
+  if (meta.mature_until_ms !== undefined) reply.header('x-mature-until-ms', String(meta.mature_until_ms))
+  if (meta.whole_days) reply.header('x-whole-days', 'true')
+  if (meta.groups_folded) reply.header('x-groups-folded', 'true')
   if (missing_rates.length > 0) {
     reply.header('x-missing-rates', missing_rates.slice(0, limits.report_missing_rates_max).join(','))
   }
@@ -27,9 +31,7 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
   const totals: Totals = { rows: first.rows.length, missing_rates, elapsed_ms: first.elapsed_ms }
   if (!first.isLast) return reply.send(Readable.from(streamLines(answer, { columns, begin, totals, pages })))
   answer.close(totals)
-  return isUnchanged(answer, `${missing_rates} ${whole_days} ${groups_folded} ${begin}`)
-    ? reply.status(304).send()
-    : begin
+  return isUnchanged(answer, JSON.stringify(meta) + begin) ? reply.status(304).send() : begin
 }
 
 /** Such as `events-2026-03-01-to-2026-03-31.csv`: the UTC days of the window. */

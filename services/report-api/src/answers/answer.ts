@@ -9,8 +9,9 @@ import { isKnown, weakTag } from './etag.ts'
 /** A page of a report as it came from the engine. */
 export interface AnsweredPage {
   rows: readonly { day: string }[]
+  all_rows: number
   missing_rates: string[]
-  whole_days?: boolean | undefined
+  whole_days?: { since_ms: number; until_ms: number } | undefined
   groups_folded?: boolean | undefined
   /** Waiting included. */
   elapsed_ms: number

@@ -1,6 +1,7 @@
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { organic } from '@tributary/contracts/attribution/verdict'
 import type { ReportRow } from '@tributary/contracts/reports'
+import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { daysParams, type FoundDays, findDays, windowSql } from '../window-rows.ts'
@@ -8,23 +9,24 @@ import { daysParams, type FoundDays, findDays, windowSql } from '../window-rows.
 /** Installs by period, partner and attribution type (docs/rules.md#attribution-report). */
 export const attributionReport: Report<'attribution'> = async (
   sources,
-  { app_id, limit, offset, filters, group, ...window },
+  { app_id, limit, offset, count_rows, filters, group, ...window },
 ) => {
   const days = windowDays(window)
-  if (days === null) return { rows: [], missing_rates: [] }
+  if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const filter = filterSql(filters)
   const found = await findDays(sources, 'installs', app_id, days)
-  const sql = installsSql(found, firstDayOf[group]('date'), filter.passes)
-  const rows = await sources.clickhouse.query<ReportRow<'attribution'>>(sql, {
-    ...{ app_id, ...days, ...daysParams(found), ...filter.params, limit, offset },
-  })
-  return { rows, missing_rates: [] }
+  const requested = { limit, offset, count_rows }
+  const sql = installsSql(found, firstDayOf[group]('date'), filter.passes, allRowsSql(requested))
+  const params = { app_id, ...days, ...daysParams(found), ...filter.params }
+  const { page, all_rows } = await queryPage<ReportRow<'attribution'>>(sources.clickhouse, sql, params, requested)
+  return { rows: page, all_rows, missing_rates: [] }
 }
 
 /** `passes` is a condition on partner and attribution type. */
-const installsSql = (found: FoundDays<'installs'>, period: string, passes: string) => `
+const installsSql = (found: FoundDays<'installs'>, period: string, passes: string, allRows: string) => `
 SELECT toString(${period}) AS day, partner, attribution_type, sum(fresh) AS installs,
-  sumIf(fresh, attribution_type = ${textLiteral(organic)}) AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged
+  sumIf(fresh, attribution_type = ${textLiteral(organic)}) AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged,
+  ${allRows}
 FROM (
   SELECT date, partner, attribution_type, installs AS fresh, reinstalls AS again, fraud_flagged AS flagged
   FROM (${windowSql(found, 'groups')}

@@ -13,14 +13,15 @@ import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../w
  */
 export const cohortsReport: Report<'cohorts'> = async (
   sources,
-  { app_id, limit, offset, group, days: requested, ...window },
+  { app_id, limit, offset, count_rows: _, group, days: requested, ...window },
 ) => {
   const days = windowDays(window)
-  if (days === null) return { rows: [], missing_rates: [] }
+  if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const found = await findDays(sources, 'installs', app_id, days)
   const params = { app_id, ...days, ...daysParams(found) }
   const installs = await sources.clickhouse.query<InstallsRow>(installsSql(found, firstDayOf[group]('date')), params)
-  const page = [...Map.groupBy(installs, ({ period }) => period)].slice(offset, offset + limit)
+  const periods = [...Map.groupBy(installs, ({ period }) => period)]
+  const page = periods.slice(offset, offset + limit)
   const numbers = daysOf('cohorts', requested)
   const install_days = page.flatMap(([, group]) => group.map(({ install_day }) => install_day))
   // The install event is on day 0, also where the clock of its device was slow (docs/rules.md#cohorts-report).
@@ -38,7 +39,7 @@ export const cohortsReport: Report<'cohorts'> = async (
       came,
     )
   })
-  return { rows, missing_rates: [] }
+  return { rows, all_rows: periods.length, missing_rates: [] }
 }
 
 interface InstallsRow {

@@ -2,6 +2,7 @@ import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays } from '@tributary/tables/settled/days'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
+import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
 import {
   firstDayOf,
@@ -21,16 +22,21 @@ import { daysParams, findDays, windowSql } from '../window-rows.ts'
  * whole day. Money counts by docs/rules.md#money-once. It is summed in
  * its own currency, then each row is converted to USD.
  */
-export const eventsReport: Report<'events'> = async (sources, { app_id, limit, offset, filters, group, ...window }) => {
+export const eventsReport: Report<'events'> = async (
+  sources,
+  { app_id, limit, offset, count_rows, filters, group, ...window },
+) => {
   const { clickhouse, fxRates } = sources
   const asked = windowDays(window)
-  if (asked === null) return { rows: [], missing_rates: [] }
+  if (asked === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { whole_days, ...days } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
   const filter = filterSql(filters)
   const params = { app_id, ...days, ...filter.params }
   const amounts = amountsSql(filter.passes)
   const periodOf = firstDayOf[group]
-  const page = await clickhouse.query<CountRow>(countsSql(periodOf('date'), amounts), { ...params, limit, offset })
+  const requested = { limit, offset, count_rows }
+  const sql = countsSql(periodOf('date'), amounts, allRowsSql(requested))
+  const { page, all_rows } = await queryPage<CountRow>(clickhouse, sql, params, requested)
   const counted = group === 'day' ? await countDays(sources, params, page) : countSets(periodOf('day'), filter.passes)
   const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
@@ -45,7 +51,7 @@ export const eventsReport: Report<'events'> = async (sources, { app_id, limit, o
     unique_installs: uniques.get(day + event_name) ?? 0,
     revenue_usd: convertMoney(rateOf, money),
   }))
-  return { rows, missing_rates, whole_days }
+  return { rows, all_rows, missing_rates, whole_days: whole_days ? days : undefined }
 }
 
 /** The first day whose raw events retention has left; null when all are there, or when no raw events are read. */
@@ -93,9 +99,9 @@ const amountsSql = (passes: string) => `
   )
   GROUP BY date, event_name, code`
 
-const countsSql = (period: string, amounts: string) => `
+const countsSql = (period: string, amounts: string, allRows: string) => `
 SELECT toString(${period}) AS day, event_name, sum(n) AS events,
-  groupArrayIf((toString(date), code, toString(amount)), amount != 0) AS money
+  groupArrayIf((toString(date), code, toString(amount)), amount != 0) AS money, ${allRows}
 FROM (${amounts}
 )
 GROUP BY ${period}, event_name

@@ -7,6 +7,7 @@ import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import { grownDays, readGrown } from '../grown-money.ts'
 import type { RateOf } from '../money.ts'
+import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import {
@@ -26,10 +27,10 @@ import {
  */
 export const ltvReport: Report<'ltv'> = async (
   sources,
-  { app_id, limit, offset, filters, group, days: requested, ...window },
+  { app_id, limit, offset, count_rows, filters, group, days: requested, ...window },
 ) => {
   const known = windowDays(window)
-  if (known === null) return { rows: [], missing_rates: [] }
+  if (known === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { clickhouse } = sources
   const { passes, params: filtered } = filterSql(filters)
   const { first_day, edge_days } = known
@@ -51,9 +52,10 @@ export const ltvReport: Report<'ltv'> = async (
       clickhouse.query<FxLookup>(spentSql(earned), params),
     )
     const factors = factorsOf(rated, rateOf)
-    const sql = pageSql(installs, firstDayOf[group]('date'), earned, passes, Object.keys(factors))
-    const page = await clickhouse.query<EarnedRow>(sql, { ...params, ...factors, ns, limit, offset })
-    return { rows: page.map((row) => rowOf(row, ns)), missing_rates }
+    const asked = { limit, offset, count_rows }
+    const sql = pageSql(installs, firstDayOf[group]('date'), earned, passes, Object.keys(factors), allRowsSql(asked))
+    const { page, all_rows } = await queryPage<EarnedRow>(clickhouse, sql, { ...params, ...factors, ns }, asked)
+    return { rows: page.map((row) => rowOf(row, ns)), all_rows, missing_rates }
   })
 }
 
@@ -169,8 +171,10 @@ const pageSql = (
   earned: string,
   passes: string,
   factors: readonly string[],
+  allRows: string,
 ) => `
-SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf((late, toString(usd)), fresh = 0) AS earned
+SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf((late, toString(usd)), fresh = 0) AS earned,
+  ${allRows}
 FROM (
   SELECT date, partner, toUInt64(sum(installs)) AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
   FROM (${windowSql(installs, 'groups')}

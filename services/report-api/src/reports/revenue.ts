@@ -6,6 +6,7 @@ import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
 import { grownDays, readGrown } from '../grown-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf, type RateOf } from '../money.ts'
+import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
 import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
 import {
@@ -25,10 +26,10 @@ import {
  */
 export const revenueReport: Report<'revenue'> = async (
   sources,
-  { app_id, limit, offset, filters, group, ...window },
+  { app_id, limit, offset, count_rows, filters, group, ...window },
 ) => {
   const days = windowDays(window)
-  if (days === null) return { rows: [], missing_rates: [] }
+  if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { clickhouse, fxRates } = sources
   const { passes, params: filtered } = filterSql(filters)
   const stored = await findMoneyDays(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
@@ -45,12 +46,15 @@ export const revenueReport: Report<'revenue'> = async (
     const rated_from = firstDays(rated)
     const of_page =
       group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
-    const page = await clickhouse.query<MoneyRow>(pageSql(of_page, hasGrown, firstDayOf[group]('date'), passes), {
-      ...{ ...params, ...daysParams(of_page), payment_days: of_page.payment_days, limit, offset },
+    const requested = { limit, offset, count_rows }
+    const sql = pageSql(of_page, hasGrown, firstDayOf[group]('date'), passes, allRowsSql(requested))
+    const of_statement = {
+      ...{ ...params, ...daysParams(of_page), payment_days: of_page.payment_days },
       ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
-    })
+    }
+    const { page, all_rows } = await queryPage<MoneyRow>(clickhouse, sql, of_statement, requested)
     const rateOf = await findRates(fxRates, lookupsOf(page))
-    return { rows: page.map((row) => rowOf(row, rateOf)), missing_rates }
+    return { rows: page.map((row) => rowOf(row, rateOf)), all_rows, missing_rates }
   })
 }
 
@@ -159,7 +163,13 @@ const settledParts = `
   FROM (${settledDaysSql('money', 'payers')}
   )`
 
-function pageSql({ settled, live, edge, payment_days }: FoundMoney, hasGrown: boolean, period: string, passes: string) {
+function pageSql(
+  { settled, live, edge, payment_days }: FoundMoney,
+  hasGrown: boolean,
+  period: string,
+  passes: string,
+  allRows: string,
+) {
   const isLive = live.length > 0 || edge.length > 0
   // The engine plans a statement without empty parts faster.
   const parts = [
@@ -169,7 +179,7 @@ function pageSql({ settled, live, edge, payment_days }: FoundMoney, hasGrown: bo
   ]
   return `
 SELECT toString(${period}) AS day, partner, sum(bought) AS purchases, uniqExactMerge(payers) - uniqExactMerge(payers_before) + sum(paid) AS paying,
-  groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money
+  groupArrayIf((toString(date), code, toString(micros)), amounts > 0) AS money, ${allRows}
 FROM (${parts.join(`
   UNION ALL`)}
 )

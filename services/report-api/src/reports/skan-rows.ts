@@ -126,14 +126,19 @@ const countedSql = (period: string, owned: readonly string[], starts: readonly n
  * Rows with their counts, and with their values by version of SKAN and segment of time (`segmentStarts`), by period of `day`.
  * Each row has `folded`: how many groups all pages fold.
  */
-export const skanRowsSql = (period: string, owned: readonly string[], starts: readonly number[]): string => `
+export const skanRowsSql = (
+  period: string,
+  owned: readonly string[],
+  starts: readonly number[],
+  allRows: string,
+): string => `
 SELECT toString(date) AS day, protocol, shown_network AS network, shown_source AS source, sequence_index,
   sum(counted) AS postbacks, sum(new) AS installs, sum(old) AS redownloads,
   sumIf(counted, said_fine IS NULL AND said_coarse IS NULL) AS cv_null,
   sumIf(counted, said_coarse = 'low') AS coarse_low, sumIf(counted, said_coarse = 'medium') AS coarse_medium,
   sumIf(counted, said_coarse = 'high') AS coarse_high, sum(unproven) AS unverified,
   groupArrayIf((said_version, segment, said_fine, said_coarse, counted), counted > 0) AS values,
-  sum(sum(unnamed)) OVER () AS folded
+  sum(sum(unnamed)) OVER () AS folded, ${allRows}
 FROM (
   SELECT date, protocol, shown_network, shown_source, sequence_index, proven, said_version, segment, said_fine, said_coarse,
     countIf(proven) AS counted, countIf(download AND NOT again) AS new, countIf(download AND again) AS old,

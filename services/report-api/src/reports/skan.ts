@@ -1,4 +1,5 @@
 import { columnsOf, type ReportRow } from '@tributary/contracts/reports'
+import { allRowsSql, queryPage } from '../query-page.ts'
 import type { Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import { type CountedValue, type DecodedRow, decodeRow, segmentStarts } from './skan-decode.ts'
@@ -8,27 +9,23 @@ import { ownedItemsOf, skanRowsSql } from './skan-rows.ts'
  * Apple's postbacks of the app by day of receipt (docs/rules.md#skan-report). Nothing of a row depends on when the app was
  * registered or its schema published here: the app is matched, winners are chosen and values decoded as it is read.
  */
-export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offset, group, ...window }) => {
+export const skanReport: Report<'skan'> = async (sources, { app_id, limit, offset, count_rows, group, ...window }) => {
   const { clickhouse, storeApps, cvSchemas } = sources
-  const nothing = { rows: [], missing_rates: [] }
+  const nothing = { rows: [], all_rows: 0, missing_rates: [] }
   const days = windowDays(window)
   const app = await storeApps.find(app_id)
   if (days === null || app === null || app.store_id === null) return nothing
   const own = { item: app.store_id, ...days }
   const owned = await ownedItemsOf({ clickhouse, storeApps }, own)
   const versions = await cvSchemas.find(app_id)
-  const counted = await clickhouse.query<SkanRow>(
-    skanRowsSql(firstDayOf[group]('day'), owned, segmentStarts(versions)),
-    {
-      ...own,
-      environments: app.development_keys ? ['production', 'development'] : ['production'],
-      ...{ limit, offset },
-    },
-  )
+  const requested = { limit, offset, count_rows }
+  const sql = skanRowsSql(firstDayOf[group]('day'), owned, segmentStarts(versions), allRowsSql(requested))
+  const environments = app.development_keys ? ['production', 'development'] : ['production']
+  const { page: counted, all_rows } = await queryPage<SkanRow>(clickhouse, sql, { ...own, environments }, requested)
   const rows = counted.map(({ values, folded: _, ...row }) =>
     ordered({ ...row, ...decodeRow(versions, row, values.map(toValue)) }),
   )
-  return { rows, missing_rates: [], groups_folded: (counted[0]?.folded ?? 0) > 0 }
+  return { rows, all_rows, missing_rates: [], groups_folded: (counted[0]?.folded ?? 0) > 0 }
 }
 
 const columns = columnsOf('skan') as (keyof ReportRow<'skan'>)[]

@@ -30,6 +30,7 @@ interface ReportOptions extends Record<string, unknown> {
   group?: ReportGroup
   days?: number[]
   limit?: number
+  all?: boolean
   offset?: number
   csv?: boolean
   json?: boolean
@@ -58,19 +59,25 @@ function reportCommand(parent: Command, name: ReportName): void {
   })
   command
     .option('--limit <rows>', 'only a page of this many rows, 1 to 1000 (default: all rows)', wholeNumber)
+    .option('--all', 'all rows, whatever --limit says')
     .option('--offset <rows>', 'rows to skip', wholeNumber)
     .addOption(new Option('--csv', 'print CSV as it comes').conflicts('json'))
   command.action(async ({ key: given, keyFile: file, ...options }: ReportOptions) => {
     const key = await readSecret('key', { given, file }, 'TRIBUTARY_SERVER_KEY')
-    const { since, until, group, days, limit, offset } = options
+    const { since, until, group, days, all, offset } = options
+    const limit = all ? undefined : options.limit
     const filtered = Object.fromEntries(filters.map(({ field, attribute }) => [field, options[attribute]]))
     const params = { since_ms: since, until_ms: until, limit, offset, group, days, ...filtered }
     await showReport(openClient(key), name, params, options).catch(throwCliError)
   })
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
+  if (name === 'cohorts') command.addHelpText('after', retention_help)
   command.addHelpText('after', name === 'skan' ? skanHelp : help)
 }
 
+const retention_help = `
+dN counts installs with an event in the 24 hours that begin N x 24 hours after the install, not on the Nth calendar day:
+who installs at 20:00 and comes back at 09:00 the next morning counts for d0 alone. docs/api.md#reports tells more.`
 const help = `
 Money is in USD. docs/api.md#reports tells the parameters, docs/rules.md#reports what each column counts.`
 const skanHelp = `
@@ -97,8 +104,12 @@ async function showReport(client: ServerClient, name: ReportName, params: Report
   const { rows, meta } = report
   print({ json: json === true }, report, json ? '' : textOf(name, params, report))
   warnOfMissingRates(meta.missing_rates)
-  if (!json && params.limit !== undefined && rows.length === meta.limit) {
-    process.stderr.write(`There may be more rows: --offset ${meta.offset + meta.limit}\n`)
+  if (json) return
+  if (meta.hint !== undefined) process.stderr.write(`Warning: ${meta.hint}\n`)
+  if (meta.more) {
+    process.stderr.write(
+      `${rows.length} of ${meta.rows} rows: --all shows all, --offset ${meta.offset + rows.length} the next\n`,
+    )
   }
 }
 
