@@ -126,3 +126,29 @@ it('says that a version was not published', async () => {
     'unknown_cv_schema: The app has published no schema of this version. (--version)\n',
   ])
 })
+
+it('says what a conversion value means by a schema that is not published', async () => {
+  const file = await fileWith('schema.json', JSON.stringify({ postbacks }))
+  const decode = (...words: string[]) => tributary(['cv-schema', 'decode', file, ...words], {})
+  const json = async (...words: string[]) => JSON.parse((await decode(...words, '--json')).stdout)
+  const decoded = { name: 'bought', event_name: 'purchase', revenue_min_usd: 0.99, revenue_max_usd: 5 }
+  expect(await json('--value', '1')).toEqual({ index: 0, value: 1, coarse: null, decoded })
+  expect(await json('--value', '63', '--coarse', 'low')).toEqual({ index: 0, value: 63, coarse: 'low', decoded: null })
+  expect(await json('--coarse', 'low')).toMatchObject({ decoded: { name: 'opened', revenue_min_usd: null } })
+  expect(await json('--coarse', 'low', '--index', '1')).toMatchObject({ index: 1, decoded: null })
+  const texts = await Promise.all([
+    decode('--value', '1'),
+    decode('--value', '2', '--coarse', 'low'),
+    decode('--value', '9'),
+  ])
+  expect(texts.map(({ stdout }) => stdout)).toEqual([
+    'Postback 0, fine value 1: bought, purchase, 0.99 to below 5 USD\n',
+    'Postback 0, fine value 2 and coarse value low (the fine value decides): spender, 5 USD or more\n',
+    'Postback 0, fine value 9: the schema says nothing of it.\n',
+  ])
+  for (const words of [[], ['--value', '64'], ['--coarse', 'big'], ['--value', '1', '--index', '3']])
+    expect((await decode(...words)).code, words.join(' ')).toBe(2)
+  const twice = await fileWith('twice.json', JSON.stringify({ postbacks: [...postbacks, ...postbacks] }))
+  const refused = await tributary(['cv-schema', 'decode', twice, '--value', '1'], {})
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^invalid_field: .*twice.*postbacks\.1/) })
+})

@@ -1,20 +1,32 @@
 import { readFile } from 'node:fs/promises'
 import { type CvSchemaChange, type CvSchemaShown, cvSchemaRoutes } from '@tributary/contracts/admin/cv-schemas'
-import type { CoarseBand, CvSchema, CvSchemaDraft, FineBand } from '@tributary/contracts/postback/cv-schema'
-import type { Command } from 'commander'
+import { limits } from '@tributary/contracts/limits'
+import {
+  type CoarseBand,
+  type CoarseValue,
+  type CvSchema,
+  type CvSchemaDraft,
+  coarseValues,
+  type FineBand,
+  type SequenceIndex,
+} from '@tributary/contracts/postback/cv-schema'
+import { type Command, Option } from 'commander'
 import { admin } from '../../admin.ts'
-import { readableFile } from '../../arguments.ts'
-import { CliError } from '../../errors.ts'
+import { readableFile, wholeNumberUpTo } from '../../arguments.ts'
+import { CliError, usageError } from '../../errors.ts'
 import { print, table } from '../../output.ts'
+import { decodeBySchema, decodedText } from '../../postback/decode-schema.ts'
 
 interface Options {
   app: string
   json?: boolean
 }
 
-/** Adds `cv-schema publish|show|diff`. */
+/** Adds `cv-schema publish|show|diff|decode`. */
 export function cvSchemaCommands(program: Command): void {
-  const group = program.command('cv-schema').description('conversion value schemas of an app: publish, show, diff')
+  const group = program
+    .command('cv-schema')
+    .description('conversion value schemas of an app: publish, show, diff, decode')
   group
     .command('publish')
     .description('publish a schema as the next version, which is live at once and never changes')
@@ -47,6 +59,35 @@ export function cvSchemaCommands(program: Command): void {
     .action(async (file: string, { app: app_id, json }: Options) => {
       const answer = await admin(cvSchemaRoutes.compareCvSchema, { body: { app_id, schema: await readSchema(file) } })
       print({ json }, answer, changesText(answer.changes))
+    })
+  decodeCommand(group)
+}
+
+const decodeHelp = `
+Nothing is sent anywhere, and the schema need not be published. The fine value decides where a postback has one.
+--json: {index, value, coarse, decoded: {name, event_name, revenue_min_usd, revenue_max_usd} or null}`
+
+interface DecodeOptions {
+  value?: number
+  coarse?: CoarseValue
+  index: string
+  json?: boolean
+}
+
+function decodeCommand(group: Command): void {
+  group
+    .command('decode')
+    .description('say what a conversion value means by a schema')
+    .argument('<file>', fileMeaning, readableFile)
+    .option('--value <number>', 'fine value, 0 to 63', wholeNumberUpTo(limits.cv_fine_value_max))
+    .addOption(new Option('--coarse <value>', 'coarse value').choices(coarseValues))
+    .addOption(new Option('--index <number>', 'sequence index of the postback').choices(['0', '1', '2']).default('0'))
+    .addHelpText('after', decodeHelp)
+    .action(async (file: string, { value: fine = null, coarse = null, index, json }: DecodeOptions) => {
+      if (fine === null && coarse === null) throw usageError('Give --value, --coarse or both.')
+      const value = { sequence_index: Number(index) as SequenceIndex, fine, coarse }
+      const decoded = decodeBySchema(await readSchema(file), value)
+      print({ json }, { index: value.sequence_index, value: fine, coarse, decoded }, decodedText(value, decoded))
     })
 }
 
