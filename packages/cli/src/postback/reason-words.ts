@@ -23,8 +23,10 @@ const words: Record<JudgedReason, (postback: JudgedPostback, field: string) => s
   wrong_algorithm: () => 'Its header names another algorithm than ES256.',
   critical_header: () => 'Its header has crit, which names rules that Apple does not use.',
   unknown_version: ({ version }) => `This release knows no SKAdNetwork version ${version}.`,
-  unknown_key: () =>
-    'This release has no key of the kid in its header. TRIBUTARY_AAK_JWKS_URL may give a service more keys.',
+  unknown_key: ({ protocol }) =>
+    protocol === 'skan'
+      ? 'It is a sample, signed by a test key. A service with TRIBUTARY_SKAN_TEST_KEY knows the key.'
+      : 'This release has no key of the kid in its header. TRIBUTARY_AAK_JWKS_URL may give a service more keys.',
   unknown_conversion_type: () => 'Its signature is genuine, but this release does not know its conversion-type.',
   unsupported_curve: () => 'This Node.js was built without the curve P-192. Node.js from nodejs.org has it.',
 }

@@ -36,3 +36,9 @@ export const appleAakKeys: Readonly<Record<string, { environment: PostbackEnviro
     spki: 'MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE8YzdO7eM97s/IJ25kdW5CZ3A14USE5IJ5Ha/vhWaxI6UBI1ZxCEvjrKxVluVGe6qWwF1BDFq+QHqKfH5u+wxHQ==',
   },
 }
+
+/**
+ * The ad network of the sample postbacks in examples/postbacks. Ids of networks that Apple gives out have letters and digits alone. Only
+ * the key of `TRIBUTARY_SKAN_TEST_KEY` proves its postbacks, so that they are never taken for Apple's.
+ */
+export const sampleNetwork = 'tributary-sample.skadnetwork'

@@ -23,12 +23,14 @@ export interface PostbackKeys {
   skan: ReadonlyMap<string, SkanKey>
   /** Keys by `kid`. */
   aak: ReadonlyMap<string, AakKey>
+  /** Proves postbacks of `sampleNetwork`, of the environment `development`; nothing proves them without it. */
+  sample: KeyObject | null
   /** Changes when a postback may be judged otherwise: other keys, versions, types or curves. Equal in all processes of a release. */
   fingerprint: string
 }
 
-/** Apple's keys (docs/rules.md#proof-of-postbacks). */
-export function applePostbackKeys(): PostbackKeys {
+/** Apple's keys (docs/rules.md#proof-of-postbacks), and a key of samples as base64 of SubjectPublicKeyInfo. */
+export function applePostbackKeys(sample?: string): PostbackKeys {
   const skan = Object.entries(appleSkanKeys).flatMap(([name, { versions, spki }]) => {
     const key = readSpki(spki)
     return versions.map((version): [string, SkanKey] => [version, { name, key }])
@@ -37,18 +39,23 @@ export function applePostbackKeys(): PostbackKeys {
     const key = readSpki(spki)
     return key === null ? [] : [[kid, { environment, key }]]
   })
-  return postbackKeys(new Map(skan), new Map(aak))
+  return postbackKeys(new Map(skan), new Map(aak), sample === undefined ? null : readSpki(sample))
 }
 
 /** Keys for `judgePostback` from the given ones. */
-export function postbackKeys(skan: ReadonlyMap<string, SkanKey>, aak: ReadonlyMap<string, AakKey>): PostbackKeys {
+export function postbackKeys(
+  skan: ReadonlyMap<string, SkanKey>,
+  aak: ReadonlyMap<string, AakKey>,
+  sample: KeyObject | null = null,
+): PostbackKeys {
   const facts = [
     ['known', ...skanFields.keys(), ...conversionTypes.keys()],
     ...[...skan].map(([version, { name, key }]) => ['skan', version, name, key === null ? '' : spkiOf(key)]),
     ...[...aak].map(([kid, { environment, key }]) => ['aak', kid, environment, spkiOf(key)]),
+    ...(sample === null ? [] : [['sample', spkiOf(sample)]]),
   ]
   const lines = facts.map((fact) => JSON.stringify(fact)).sort()
-  return { skan, aak, fingerprint: createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32) }
+  return { skan, aak, sample, fingerprint: createHash('sha256').update(lines.join('\n')).digest('hex').slice(0, 32) }
 }
 
 /**
@@ -60,7 +67,7 @@ export function withKeySet(keys: PostbackKeys, document: unknown): PostbackKeys 
   const set = (document as { keys?: unknown } | null)?.keys
   if (!Array.isArray(set)) return null
   const added = set.slice(0, limits.postback_set_keys_max).flatMap(readJwk)
-  return postbackKeys(keys.skan, new Map([...added, ...keys.aak]))
+  return postbackKeys(keys.skan, new Map([...added, ...keys.aak]), keys.sample)
 }
 
 function readJwk(jwk: unknown): [string, AakKey][] {
@@ -73,7 +80,7 @@ function readJwk(jwk: unknown): [string, AakKey][] {
 
 const spkiOf = (key: KeyObject): string => key.export({ format: 'der', type: 'spki' }).toString('base64')
 
-/** Null where OpenSSL does not know the curve. */
+/** Null where OpenSSL does not know the curve, or the text is no key. */
 const readSpki = (spki: string): KeyObject | null =>
   tryKey(() => createPublicKey({ key: Buffer.from(spki, 'base64'), format: 'der', type: 'spki' }))
 

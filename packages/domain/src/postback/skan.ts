@@ -1,4 +1,5 @@
 import { verify } from 'node:crypto'
+import { sampleNetwork } from '@tributary/contracts/postback/apple-keys'
 import { fidelity_type_max, type JudgedPostback } from '@tributary/contracts/postback/judged'
 import { type Fault, judged, type Proof } from './finding.ts'
 import type { PostbackKeys } from './keys.ts'
@@ -24,10 +25,13 @@ function prove({ members, has_doubles }: ReadObject, version: string | null, key
   if (typeof signed !== 'string') return signed
   const signature = readSignature(members)
   if (!Buffer.isBuffer(signature)) return signature
-  const { name, key } = known
+  const is_sample = textOf(members.get('ad-network-id')) === sampleNetwork
+  if (is_sample && keys.sample === null) return { code: 'unknown_key' }
+  const { name, key } = is_sample ? { name: 'test-key', key: keys.sample } : known
   if (key === null) return { code: 'unsupported_curve' }
   const is_proven = verify('sha256', Buffer.from(signed), { key, dsaEncoding: 'der' }, signature)
-  return is_proven ? { key: name, environment: 'production' } : { code: 'signature_mismatch' }
+  const environment = is_sample ? 'development' : 'production'
+  return is_proven ? { key: name, environment } : { code: 'signature_mismatch' }
 }
 
 /** 1.0 has no version in it. Null when the field holds no version. */

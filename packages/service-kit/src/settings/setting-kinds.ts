@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
 import { type PostgresService, serviceRoles } from '@tributary/postgres/service-roles'
 import { z } from 'zod'
@@ -65,6 +66,19 @@ export const address = (...schemes: string[]): Kind<string> => ({
   schema: lineOfText.refine((value) => isAddress(value, schemes)),
   must: `an address that begins with ${beginning(schemes)}`,
 })
+
+/** A public key of P-256 as base64 of SubjectPublicKeyInfo (RFC 5480). */
+export const publicKey: Kind<string> = {
+  schema: lineOfText.refine((value) => {
+    try {
+      const key = createPublicKey({ key: Buffer.from(value, 'base64'), format: 'der', type: 'spki' })
+      return key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+    } catch {
+      return false
+    }
+  }),
+  must: 'a public key of P-256, base64 of SubjectPublicKeyInfo',
+}
 
 /** A URL whose answer nobody on the way can change. `fetch` takes none with a user, and its error would tell the password. */
 export const keySetAddress: Kind<string> = {

@@ -13,6 +13,7 @@ import {
   networks,
   optional,
   parts,
+  publicKey,
   rolePasswords,
   text,
   token,
@@ -249,6 +250,13 @@ export const settings = {
     meaning:
       'JWK set with further keys of AdAttributionKit postbacks, which count as production; https, or http on this machine',
     kind: optional(keySetAddress),
+    default_text: null,
+  }),
+
+  TRIBUTARY_SKAN_TEST_KEY: setting({
+    meaning:
+      'public key of the samples in examples/postbacks, base64; without it they are unverifiable, with it they count for apps with --development-keys on',
+    kind: optional(publicKey),
     default_text: null,
   }),
 

@@ -61,11 +61,11 @@ async function fetchKeySet(url: string): Promise<unknown> {
 }
 
 /** Known keys for the consumer and the job of one process. A key set that is away stops no start. */
-export const postbackKeysEngine: Engine<KnownKeys, 'TRIBUTARY_AAK_JWKS_URL'> = {
-  settings: ['TRIBUTARY_AAK_JWKS_URL'],
+export const postbackKeysEngine: Engine<KnownKeys, 'TRIBUTARY_AAK_JWKS_URL' | 'TRIBUTARY_SKAN_TEST_KEY'> = {
+  settings: ['TRIBUTARY_AAK_JWKS_URL', 'TRIBUTARY_SKAN_TEST_KEY'],
   required: [],
-  async open({ TRIBUTARY_AAK_JWKS_URL: jwks_url }, { now, logger }) {
-    const keys = knownPostbackKeys({ jwks_url, now, logger })
+  async open({ TRIBUTARY_AAK_JWKS_URL: jwks_url, TRIBUTARY_SKAN_TEST_KEY: test_key }, { now, logger }) {
+    const keys = knownPostbackKeys({ jwks_url, now, logger, pinned: applePostbackKeys(test_key) })
     await keys.refresh()
     return keys
   },
