@@ -77,6 +77,17 @@ describe('POST /s2s/event', () => {
   })
 })
 
+test('a field that events do not have is kept within its limits, and a refusal names them', async () => {
+  const deep = (levels: number): object => (levels === 1 ? {} : { in: deep(levels - 1) })
+  expect((await single(event({ own: deep(8) }))).statusCode).toBe(200)
+  for (const change of [{ own: deep(9) }, { other: 'x', own: 'x'.repeat(64 * 1024) }]) {
+    const answer = await single(event(change))
+    expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_field', field: 'own' }])
+    expect(answer.json().message).toMatch(/8 levels deep each, and 64 KiB of JSON together/)
+  }
+  expect((await single(event({ props: deep(9) }))).json()).not.toHaveProperty('message')
+})
+
 describe('POST /s2s/events/bulk', () => {
   test('answers for each item in order; the audit object can tell minted ids again', async () => {
     const items = [event({ event_id: 'a' }), event({ event_id: undefined }), {}, 7, event({ event_id: '' })]

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
+import { eventFields } from '@tributary/contracts/event-fields'
+import { limits } from '@tributary/contracts/limits'
 import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept/accept-event'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
@@ -54,4 +56,8 @@ const requiredCodes: Record<string, ErrorCode> = {
 const toCodedError = ({ reason, field }: EventFault): CodedError =>
   reason === 'missing_required_fields'
     ? new CodedError(requiredCodes[field ?? ''] ?? 'bad_json', { field })
-    : new CodedError(reason, { field })
+    : new CodedError(reason, { field, ...(isExtra(field) && { message: extraRule }) })
+
+/** A field that events do not have is kept in `extra`, which has room for so much (docs/rules.md#events). */
+const isExtra = (field: string | undefined) => field !== undefined && !Object.hasOwn(eventFields, field)
+const extraRule = `Fields that events do not have may be ${limits.object_depth_max} levels deep each, and ${limits.extra_json_bytes_max / 1024} KiB of JSON together.`
