@@ -86,6 +86,6 @@ export function usd(money: readonly Money[], rates: readonly Rate[], sharers = 1
   return sum.over < 0n ? 0 - places : places
 }
 
-/** The currencies of amounts other than 0 that have no rate. */
+/** The currencies of amounts that have no rate. */
 export const lacking = (money: readonly Money[], rates: readonly Rate[]): string[] =>
-  sortedSet(money.filter((event) => event.micros !== 0n && !hasRate(event, rates)).map(({ currency }) => currency))
+  sortedSet(money.filter((event) => !hasRate(event, rates)).map(({ currency }) => currency))

@@ -1,6 +1,6 @@
 import { countedEvents, countedMoney, hasRate, isRefund, lacking, type Money, newestVerdicts, usd } from './counted.ts'
 import { attributionReport, cohortsReport, ltvReport } from './expected-installs.ts'
-import { type DecidedInstall, dayOf, type History, type Rate, type SentEvent } from './history.ts'
+import type { DecidedInstall, History, Rate, SentEvent } from './history.ts'
 import { type ExpectedReport, grouped, inside, keyOfPeriod, passes, type Question } from './question.ts'
 
 /**
@@ -61,14 +61,5 @@ function eventsReport(
     unique_installs: new Set(group.map(({ install_uuid }) => install_uuid)).size,
     revenue_usd: usd(paidOf.get(JSON.stringify(key)) ?? [], rates),
   }))
-  // Money is summed by day, name and currency before it is converted: what cancels itself out needs no rate.
-  const sums = grouped(paid, ({ event_ts_ms, event_name, currency }) => [dayOf(event_ts_ms), event_name, currency])
-  const open = sums.filter(([, group]) => group.reduce((sum, { micros }) => sum + micros, 0n) !== 0n)
-  return {
-    rows,
-    missing_rates: lacking(
-      open.flatMap(([, group]) => group),
-      rates,
-    ),
-  }
+  return { rows, missing_rates: lacking(paid, rates) }
 }

@@ -114,7 +114,8 @@ test('currencies without a rate are told for the whole window, on every page, an
     [
       money(march(1), 'USD'),
       money(march(2), 'EUR'), //               before the first rate of EUR
-      money(march(2), 'CHF', '0'), //          nothing is missing of nothing
+      money(march(2), 'CHF', '0'), //          an amount of 0 has a currency too
+      { ...money(march(2), 'SEK'), revenue_counts: 0 as const }, // lost to another claim: it is no money
       money(march(3), 'EUR'),
       money(march(4), 'XXX', '5000000', 'gift'),
     ],
@@ -122,13 +123,15 @@ test('currencies without a rate are told for the whole window, on every page, an
   )
   const missing = async (query: Query) => (await askReport(app_id, query)).meta.missing_rates
   const all = { since_ms: march(1), until_ms: march(5) }
-  expect(await missing(all)).toEqual(['EUR', 'XXX'])
-  expect(await missing({ ...all, limit: 1 })).toEqual(['EUR', 'XXX'])
-  expect(await missing({ ...all, event_name: ['purchase'] })).toEqual(['EUR'])
+  expect(await missing(all)).toEqual(['CHF', 'EUR', 'XXX'])
+  expect(await missing({ ...all, limit: 1 })).toEqual(['CHF', 'EUR', 'XXX'])
+  expect(await missing({ ...all, event_name: ['purchase'] })).toEqual(['CHF', 'EUR'])
+  for (const name of ['revenue', 'events'] as const)
+    expect((await reports.ask(name, app_id, all)).meta.missing_rates, name).toEqual(['CHF', 'EUR', 'XXX'])
   expect(await missing({ since_ms: march(3, 1), until_ms: march(4, 1) })).toEqual(['XXX'])
   expect((await askReport(app_id, { since_ms: march(1), until_ms: march(2) })).meta).not.toHaveProperty('missing_rates')
   expect(await missing({ since_ms: march(3), until_ms: march(4) })).toBeUndefined()
-  expect(await reports.registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="XXX"\} 3\n/)
+  expect(await reports.registry.metrics()).toMatch(/tributary_report_missing_rates_total\{currency="XXX"\} 5\n/)
 })
 
 test('a filter keeps the rows of its event names and changes nothing of them', async () => {

@@ -1,5 +1,6 @@
 import { newestMark } from '@tributary/tables/events/raw-expired'
-import { addDays } from '@tributary/tables/settled/days'
+import { addDays, daysBetween } from '@tributary/tables/settled/days'
+import { countedSql } from '@tributary/tables/settled/sql/money'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
@@ -13,7 +14,7 @@ import {
   windowDays,
   withWholeDays,
 } from '../window-days.ts'
-import { daysParams, findDays, windowSql } from '../window-rows.ts'
+import { daysParams, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
@@ -41,9 +42,9 @@ export const eventsReport: Report<'events'> = async (
   const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
-  const missing_rates = isWhole
-    ? await missingRates(fxRates, currenciesOf(page))
-    : await findMissingRates(sources, currenciesSql(amounts, filter.passes), params)
+  const spent = currenciesSql(filter.passes)
+  const at_most = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(spent.at_most, params)
+  const missing_rates = await findMissingRates(sources, { at_most, exact: spent.exact }, params)
   const rows = page.map(({ day, event_name, events, money }) => ({
     day,
     event_name,
@@ -68,7 +69,7 @@ interface CountRow {
   day: string
   event_name: string
   events: number
-  /** Each UTC day and currency with another sum than 0. */
+  /** Each UTC day and currency of events with revenue; the sum may be 0. */
   money: Amount[]
 }
 
@@ -101,7 +102,7 @@ const amountsSql = (passes: string) => `
 
 const countsSql = (period: string, amounts: string, allRows: string) => `
 SELECT toString(${period}) AS day, event_name, sum(n) AS events,
-  groupArrayIf((toString(date), code, toString(amount)), amount != 0) AS money, ${allRows}
+  groupArrayIf((toString(date), code, toString(amount)), notEmpty(code)) AS money, ${allRows}
 FROM (${amounts}
 )
 GROUP BY ${period}, event_name
@@ -115,7 +116,7 @@ interface Currency {
   day: string
 }
 
-/** The result of `currenciesSql` without a query, from a page that holds all rows. */
+/** The result of `at_most` of `currenciesSql` without a query, from a page that holds all rows. */
 function currenciesOf(rows: readonly CountRow[]): Currency[] {
   const firstDay = new Map<string, string>()
   for (const [day, currency] of rows.flatMap(({ money }) => money)) {
@@ -127,20 +128,24 @@ function currenciesOf(rows: readonly CountRow[]): Currency[] {
 }
 
 /**
- * The currencies without a rate that have money on any page. Raw rows are read only if a rate is missing: counts of whole days
- * name all currencies that may have money.
+ * The currencies without a rate in which money counts on any page, be it 0. Money events are read only if a rate is missing: `at_most` may
+ * name more, and earlier days.
  */
-async function findMissingRates({ clickhouse, fxRates }: ReportSources, sql: CurrenciesSql, params: Params) {
-  const at_most = await clickhouse.query<Currency>(sql.at_most, params)
+async function findMissingRates(
+  { clickhouse, fxRates }: ReportSources,
+  { at_most, exact }: { at_most: readonly Currency[]; exact: string },
+  { first_day, last_day, ...params }: Pick<WindowDays, 'first_day' | 'last_day'> & Params,
+): Promise<string[]> {
   const missing = await missingRates(fxRates, at_most)
-  return missing.length === 0 ? [] : missingRates(fxRates, await clickhouse.query<Currency>(sql.exact, params))
+  if (missing.length === 0) return []
+  const window_days = daysBetween(first_day, addDays(last_day, 1))
+  return missingRates(fxRates, await clickhouse.query<Currency>(exact, { ...params, window_days }))
 }
 
-type CurrenciesSql = ReturnType<typeof currenciesSql>
 type Params = Readonly<Record<string, unknown>>
 
-/** The currencies with money in the window, each with its first day; `at_most` may name more, and earlier days. */
-const currenciesSql = (amounts: string, passes: string) => ({
+/** The currencies with money in the window, each with its first day. */
+const currenciesSql = (passes: string) => ({
   at_most: `
 SELECT currency, toString(min(t.day)) AS day
 FROM events_per_day_v1 AS t
@@ -149,12 +154,13 @@ GROUP BY currency
 ORDER BY currency`,
   exact: `
 SELECT code AS currency, toString(min(date)) AS day
-FROM (${amounts}
+FROM (${countedSql(window, passes)}
 )
-WHERE amount != 0
-GROUP BY currency
-ORDER BY currency`,
+GROUP BY code
+ORDER BY code`,
 })
+
+const window = { app_id: '{app_id:String}', days: '{window_days:Array(Date)}', moments: momentsOf('money') }
 
 interface UniqueRow {
   day: string

@@ -156,12 +156,11 @@ const edge = {
   moments: momentsOf('installs'),
 }
 
-/** Each day with such money of a currency. */
+/** Each day with such money of a currency, be it 0. */
 const spentSql = (earned: string) => `
 SELECT code AS currency, toString(money_day) AS day
 FROM (${earned}
 )
-WHERE amounts > 0
 GROUP BY code, money_day
 ORDER BY code, money_day`
 

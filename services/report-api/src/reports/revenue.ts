@@ -91,19 +91,19 @@ interface MoneyRow {
   money: Amount[]
 }
 
-/** Each day with money of a currency. */
+/** Each day on which money of a currency counts, be it 0. */
 function spentSql({ settled }: FoundDays<'money'>, hasGrown: boolean, passes: string): string {
   // No verdict is looked up where there is no filter.
   const eventsSql = passes === '1' ? countedSql : moneyEventsSql
   const events = [liveDays('money'), ...(hasGrown ? [cameSince(grownDays)] : [])].map(
     (at) => `
-  SELECT date, code, amount
+  SELECT date, code
   FROM (${eventsSql(at)}
   )
   WHERE ${passes}`,
   )
   const settledMoney = `
-  SELECT date, currency AS code, toInt128(amounts) AS amount
+  SELECT date, currency AS code
   FROM (${settledDaysSql('money', 'money')}
   )
   WHERE ${passes}`
@@ -112,7 +112,6 @@ SELECT code AS currency, toString(date) AS day
 FROM (${[...events, ...(settled.length > 0 ? [settledMoney] : [])].join(`
   UNION ALL`)}
 )
-WHERE amount != 0
 GROUP BY code, date
 ORDER BY code, date`
 }
