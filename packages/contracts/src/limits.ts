@@ -176,6 +176,8 @@ export const limits = {
   /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are not counted. */
   clicks_max: 300,
   clicks_window_ms: 60_000,
+  /** Kinds of filtered clicks that a process counts without a row, until a row stands for them. */
+  unwritten_clicks_kinds_max: 10_000,
   /** How long a hit of a honeypot blocks an address for the links of the company. */
   honeypot_block_ms: day_ms,
   /** How long a click waits for others that are published with it. */

@@ -1,9 +1,11 @@
+import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { openDoor } from '@tributary/gateway/open-door'
 import type { FastifyPluginAsync } from 'fastify'
 import { createClickLog } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'
 import { linkRoute, linkRoutes } from './link-route.ts'
+import { countUnwritten } from './unwritten-clicks.ts'
 
 /** The routes of this service. */
 export const declaredRoutes = linkRoutes satisfies Routes
@@ -13,8 +15,14 @@ export const linkGateway =
   (gateway: LinkGatewayDeps): FastifyPluginAsync =>
   async (app) => {
     const clicks = createClickLog(gateway)
-    app.addHook('onClose', () => clicks.close())
+    const unwritten = countUnwritten((click) => clicks.record(click))
+    const flushing = setInterval(() => unwritten.flush(), limits.clicks_window_ms).unref()
+    app.addHook('onClose', () => {
+      clearInterval(flushing)
+      unwritten.flush()
+      return clicks.close()
+    })
     // Anyone may click, so beside events clicks get at most half of what a process may have in hand.
     openDoor(app, { ...gateway, strangers: 'links' })
-    linkRoute(app, { ...gateway, clicks })
+    linkRoute(app, { ...gateway, clicks, unwritten })
   }

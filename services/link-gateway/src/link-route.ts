@@ -1,5 +1,5 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { FilteredReason } from '@tributary/contracts/attribution/click'
+import type { Click, FilteredReason } from '@tributary/contracts/attribution/click'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
@@ -14,6 +14,7 @@ import type { ClickLog, StopReason } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'
 import { createFindLink } from './find-link.ts'
 import { createGuards } from './guards.ts'
+import type { UnwrittenClicks } from './unwritten-clicks.ts'
 import { clickOf, createReadVisit, type Visit, visitorOf } from './visit.ts'
 
 const free = (name: string) =>
@@ -49,11 +50,12 @@ export const linkRoutes = {
 
 export interface LinkRouteDeps extends LinkGatewayDeps {
   clicks: ClickLog
+  unwritten: UnwrittenClicks
 }
 
 /** GET and HEAD /l/:link_id. The numbers are those of the steps in docs/rules.md#tracking-links. */
 export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
-  const { clicks, now } = deps
+  const { clicks, unwritten, now } = deps
   const readVisit = createReadVisit(deps.geo)
   const findLink = createFindLink(deps)
   const guards = createGuards(deps)
@@ -85,13 +87,12 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
     if (off !== null) return stop(off)
     const filtered = edgeFilter(link, visitor) // 1.
     if (filtered !== null) {
-      if (!(await guards.takesFiltered(company_id, ip))) return stop('rate_limited')
-      await record(filtered)
+      await recordFiltered(clickOf(link, visit, mint(), filtered))
       return lead()
     }
     const blocked = await guards.isBlocked(company_id, ip) // 2.
     if (link.honeypot) {
-      await springTrap(visit, link, blocked, record)
+      await springTrap(visit, link, blocked)
       throw new CodedError('not_found')
     }
     if (blocked) return stop('blocked')
@@ -111,16 +112,19 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
    * A page of a stranger can have each of its visitors load a honeypot as an image. Such a hit blocks nobody. The first hit
    * of an address is always written, and later ones within the limit of filtered clicks.
    */
-  async function springTrap(
-    { ip, can_be_navigation }: Visit,
-    { company_id }: TrackingLink,
-    blocked: boolean,
-    record: (reason: FilteredReason) => Promise<void>,
-  ): Promise<void> {
-    const is_first = can_be_navigation && !blocked
-    if (!is_first && !(await guards.takesFiltered(company_id, ip))) return clicks.countStopped('rate_limited')
-    if (can_be_navigation) await guards.block(company_id, ip)
-    await record(can_be_navigation ? 'honeypot' : 'honeypot_embed')
+  async function springTrap(visit: Visit, link: TrackingLink, blocked: boolean): Promise<void> {
+    const { can_be_navigation, ip } = visit
+    const click = clickOf(link, visit, mint(), can_be_navigation ? 'honeypot' : 'honeypot_embed')
+    if (can_be_navigation) await guards.block(link.company_id, ip)
+    if (can_be_navigation && !blocked) await clicks.record(unwritten.weigh(click))
+    else await recordFiltered(click)
+  }
+
+  /** A network has so many rows of filtered clicks; the next row stands for the others too. */
+  async function recordFiltered(click: Click): Promise<void> {
+    if (await guards.takesFiltered(click.company_id, click.ip)) return clicks.record(unwritten.weigh(click))
+    unwritten.add(click)
+    clicks.countStopped('rate_limited')
   }
   app.route({ method: ['GET', 'HEAD'], url: linkRoutes.followLink.path, handler: follow })
 }

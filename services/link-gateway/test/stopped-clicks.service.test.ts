@@ -1,3 +1,4 @@
+import { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import { describe, expect, it, test } from 'vitest'
@@ -132,6 +133,26 @@ describe('the limit of a network', () => {
     expect(gateway.clicks()).toHaveLength(limits.clicks_max)
     expect(await gateway.countClicks('rate_limited')).toBe(1)
     expect((await gateway.click(link)).location).toContain('referrer')
+  })
+
+  it('leaves no filtered click uncounted: a later row, or one at the end, stands for those without a row', async () => {
+    const [link, other] = [buildLink(), buildLink()]
+    const gateway = await openGateway({ links: [link, { ...other, company_id: link.company_id }] })
+    const bot = (one = link) => gateway.click(one, { agent: agents.preview })
+    const weights = () => gateway.clicks().map(({ weight = 1 }) => weight)
+    const sum = () => weights().reduce((total, weight) => total + weight, 0)
+    await clickTimes(limits.clicks_max + 5, () => bot())
+    await bot(other)
+    expect(sum()).toBe(limits.clicks_max)
+    gateway.clock.now_ms += limits.clicks_window_ms
+    await bot()
+    expect([weights().at(-1), sum()]).toEqual([6, limits.clicks_max + 6])
+    await clickTimes(limits.clicks_max + 1, () => bot())
+    await gateway.app.close()
+    expect(sum()).toBe(2 * limits.clicks_max + 8)
+    const unwritten = gateway.clicks().filter(({ link_id }) => link_id === other.link_id)
+    expect(unwritten.map(({ weight }) => weight)).toEqual([undefined])
+    for (const click of gateway.clicks()) Click.parse(click)
   })
 
   it('reads the address behind trusted proxies, and believes nobody else', async () => {

@@ -42,6 +42,7 @@ export const Click = z.object({
   lookback_hours: uint16.describe('Of the link; the window of the app where null.'),
   clicked_at_ms: z.number().int().describe('When the gateway received it, Unix epoch ms.'),
   filtered_reason: z.enum(filteredReasons).nullable().describe('Present: the click attributes nothing.'),
+  weight: z.number().int().min(2).optional().describe('Clicks that a filtered one stands for; one without it.'),
   ip: z.string(),
   country: z.string().length(2).nullable().describe('ISO 3166-1 alpha-2.'),
   user_agent: z.string(),
