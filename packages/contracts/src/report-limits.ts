@@ -6,6 +6,12 @@ export const reportLimits = {
   report_window_default_ms: 30 * 24 * 3600 * 1000,
   /** Rows that one turn gives to a CSV answer of all rows (docs/decisions/reports.md#an-export-reads-its-rows-by-periods). */
   report_csv_page_rows: 5000,
+  /**
+   * An export of a fixed window is held back for its tag up to so much text and time; a longer one has none. The load balancer
+   * waits 45 s for the first byte.
+   */
+  report_csv_tagged_chars_max: 2 * 1024 * 1024,
+  report_csv_tagged_ms_max: 5000,
   /** Currencies in the header `X-Missing-Rates`; clients take 16 KiB of headers. */
   report_missing_rates_max: 300,
   /** An answer of a report is compressed from this size on. */

@@ -34,7 +34,11 @@ beforeAll(async () => {
   )
   await reports.clickhouse.insertEvents(events, randomUUID())
 })
+/** Each file of several pages is streamed. */
+const streamed = { report_csv_tagged_chars_max: -1 }
+const tagged_chars_max = limits.report_csv_tagged_chars_max
 afterEach(() => {
+  Object.assign(limits, { report_csv_tagged_chars_max: tagged_chars_max })
   reports.clickhouse.query = query
   now_ms = march(20)
 })
@@ -143,7 +147,11 @@ test('without limit CSV has the rows of all pages, also compressed; with limit o
   expect(busy_rows).toBeGreaterThan(2 * limits.report_csv_page_rows)
   const plain = await get(busy, `events?${inWindow}&format=csv`)
   expect(plain.body.split('\r\n').slice(1, -1)).toEqual(pages)
-  expect(plain.headers).not.toHaveProperty('etag') // nobody knows all rows when the headers go out
+  const again = await get(busy, `events?${inWindow}&format=csv`, { 'if-none-match': String(plain.headers.etag) })
+  expect([again.statusCode, again.body]).toEqual([304, ''])
+  Object.assign(limits, streamed) // of a longer file nobody knows all rows when the headers go out
+  const long = await get(busy, `events?${inWindow}&format=csv`)
+  expect([long.headers.etag, long.body]).toEqual([undefined, plain.body])
   for (const [encoding, inflate] of [
     ['gzip', gunzipSync],
     ['zstd', zstdDecompressSync],
@@ -217,6 +225,7 @@ test('an answer of a fixed window has a weak tag, and 304 as long as its rows st
 
 /** Lets the statements of an export pass until it asks for its second page. */
 function failLater() {
+  Object.assign(limits, streamed)
   let pages = 0
   reports.clickhouse.query = async (sql, params) => {
     if (params?.limit === limits.report_csv_page_rows) pages += 1
@@ -255,6 +264,7 @@ test('a client sees that an export broke off, and the metrics count it; a page t
 })
 
 test('an export holds its place only while a page is worked out, and ends when its client leaves', async () => {
+  Object.assign(limits, streamed)
   const second = Promise.withResolvers<void>()
   const release = Promise.withResolvers<void>()
   let pages = 0

@@ -29,9 +29,27 @@ export async function answerCsv(answer: Answer): Promise<unknown> {
   }
   const begin = csvLine(columns) + csvLines(columns, first.rows)
   const totals: Totals = { rows: first.rows.length, missing_rates, elapsed_ms: first.elapsed_ms }
-  if (!first.isLast) return reply.send(Readable.from(streamLines(answer, { columns, begin, totals, pages })))
+  const rest: Rest = { columns, begin, totals, pages }
+  const isWhole = first.isLast || (requested.is_window_given && (await readOn(rest)))
+  if (!isWhole) return reply.send(Readable.from(streamLines(answer, rest)))
   answer.close(totals)
-  return isUnchanged(answer, JSON.stringify(meta) + begin) ? reply.status(304).send() : begin
+  return isUnchanged(answer, JSON.stringify(meta) + rest.begin) ? reply.status(304).send() : rest.begin
+}
+
+/** Reads further pages, so that the answer can have a tag. False if there are more than it may wait for. */
+async function readOn(rest: Rest): Promise<boolean> {
+  const { columns, totals, pages } = rest
+  const mayWait = () =>
+    rest.begin.length <= limits.report_csv_tagged_chars_max && totals.elapsed_ms <= limits.report_csv_tagged_ms_max
+  while (mayWait()) {
+    const { value: page, done } = await pages.next()
+    if (done) return true
+    totals.rows += page.rows.length
+    totals.elapsed_ms += page.elapsed_ms
+    rest.begin += csvLines(columns, page.rows)
+    if (page.isLast) return true
+  }
+  return false
 }
 
 /** Such as `events-2026-03-01-to-2026-03-31.csv`: the UTC days of the window. */
@@ -49,9 +67,9 @@ async function* onePage({ readPage, requested }: Answer): AsyncGenerator<CsvPage
 
 interface Rest {
   columns: readonly string[]
-  /** The lines of the first page. */
+  /** The lines of the pages that are read. */
   begin: string
-  /** Those of the first page, whose rows need not stay in memory. */
+  /** Those of these pages, whose rows need not stay in memory. */
   totals: Totals
   pages: AsyncGenerator<CsvPage>
 }
