@@ -21,6 +21,7 @@ export async function measureReport(clickhouse: Clickhouse, days: number): Promi
     until_ms,
     limit: 100,
     offset: 0,
+    count_rows: true,
     filters: {},
   }
   const times = []

@@ -41,7 +41,7 @@ export function reportTable({ columns, rows, meta, group, hasColours }: Shown): 
     isNumeric: shown.map((_, n) => values.every((row) => typeof row[n] === 'number')),
     paint: (text, row, n) => (shown[n]!.endsWith('_rate') && paint ? paint(text, Number(values[row]![n])) : text),
   })
-  const used = new Set(marks.flat())
+  const used = new Set<string>(marks.flat())
   const legend = Object.entries(legends).filter(([mark]) => used.has(mark))
   return [table, ...legend.map(([mark, text]) => `${mark} ${text}`)].join('\n')
 }

@@ -68,8 +68,8 @@ Nothing is sent anywhere, and the schema need not be published. The fine value d
 --json: {index, value, coarse, decoded: {name, event_name, revenue_min_usd, revenue_max_usd} or null}`
 
 interface DecodeOptions {
-  value?: number
-  coarse?: CoarseValue
+  value?: number | null
+  coarse?: CoarseValue | null
   index: string
   json?: boolean
 }
