@@ -48,6 +48,7 @@ export function openapiDocument(routes: Routes, { guide, errors, samples }: Docu
       responses: {
         NotFound: errorResponse(['not_found'], meanings, headerRefs('X-Request-Id')),
         MethodNotAllowed: errorResponse(['method_not_allowed'], meanings, headerRefs('X-Request-Id', 'Allow')),
+        UriTooLong: errorResponse(['uri_too_long'], meanings, headerRefs('X-Request-Id')),
       },
     },
   }

@@ -22,6 +22,14 @@ export interface ReportPage {
   offset: number
 }
 
+/** The rows of a report that a request is about. */
+export interface RequestedRows {
+  limit: number
+  offset: number
+  /** The answer says how many rows all pages have. */
+  count_rows: boolean
+}
+
 /** The parameters of a request for a report. */
 export interface RequestedReport extends z.infer<typeof PeriodParameters> {
   page: ReportPage

@@ -1,12 +1,5 @@
+import type { RequestedRows } from './parameters.ts'
 import type { ReportSources } from './report.ts'
-
-/** The rows of a report that a request is about. */
-export interface RequestedRows {
-  limit: number
-  offset: number
-  /** The answer says how many rows all pages have. */
-  count_rows: boolean
-}
 
 /**
  * SQL of the column `all_rows` of a statement with the parameters `limit` and `offset`: the rows of all pages, which the engine knows

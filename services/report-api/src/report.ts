@@ -5,8 +5,7 @@ import { daysOf, type ReportName, type ReportRow } from '@tributary/contracts/re
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
-import type { ReportPage } from './parameters.ts'
-import type { RequestedRows } from './query-page.ts'
+import type { ReportPage, RequestedRows } from './parameters.ts'
 
 const minute_ms = 60_000
 

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander'
 import { expect, test } from 'vitest'
-import { instantAt } from '../src/arguments.ts'
+import { instantAt } from '../../src/arguments.ts'
 
 const now_ms = Date.UTC(2026, 2, 1, 13, 14)
 
