@@ -74,6 +74,7 @@ describe('companies', () => {
       ['company.set', 'growth', 7],
       ['company.set', 'unlimited', null],
       ['company.set', 'scale', 0],
+      ['company.set', 'scale', null],
     ])
   })
 
