@@ -112,6 +112,8 @@ const headers = {
     'Tag of this answer, for `If-None-Match`. A report has a weak one, if the request names its window.',
     'string',
   ),
+  'X-Mature-Until-Ms': header('Only with CSV: `meta.mature_until_ms`, on cohorts and ltv.'),
+  'X-Rows': header('Only with CSV and `limit`: `meta.rows`.'),
   'X-Missing-Rates': header(
     'Only with CSV: `meta.missing_rates`, separated by commas. Absent when there is none.',
     'string',

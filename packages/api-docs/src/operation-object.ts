@@ -102,9 +102,10 @@ export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchem
 function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
   const isReport = answers[200]?.form === 'json or csv'
-  if (isReport && (status === 200 || status === 304)) names.push('ETag', 'X-Missing-Rates')
+  if (isReport && (status === 200 || status === 304))
+    names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Rows')
   const isKeyed = auth === 's2s' || auth === 'reports'
-  if (isKeyed && status !== 401) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
+  if (isKeyed) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
   if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')
   if (status === 429 || (status === 503 && tag !== 'Service')) names.push('Retry-After')
   if (status === 401 && auth !== 'sdk' && auth !== 'sdk_keys') names.push('WWW-Authenticate')
