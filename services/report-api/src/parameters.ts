@@ -89,8 +89,7 @@ function parsePage(query: Query, now_ms: number): ReportPage {
   const hint = secondsHint({ since_ms, until_ms })
   if (since_ms >= until_ms)
     throw new CodedError('since_ms_must_be_less_than_until_ms', hint === null ? {} : { message: hint })
-  if (until_ms - since_ms > window_ms_max)
-    throw new CodedError('window_too_large', { message: [windowRule, hint ?? []].flat().join(' ') })
+  if (until_ms - since_ms > window_ms_max) throw tooLarge(hint)
   const limit = integer(query.limit, limits.report_limit_default, 'invalid_limit', 'limit')
   if (limit < 1 || limit > limits.report_limit_max) throw invalid('invalid_limit', 'limit')
   const offset = integer(query.offset, 0, 'invalid_offset', 'offset')
@@ -105,6 +104,9 @@ export function secondsHint(window: Pick<ReportPage, 'since_ms' | 'until_ms'>): 
   const [first, second] = fields
   return `${second === undefined ? `${first} looks` : `${first} and ${second} look`} like seconds? Times are in milliseconds.`
 }
+
+const tooLarge = (hint: string | null) =>
+  new CodedError('window_too_large', { message: hint === null ? windowRule : `${windowRule} ${hint}` })
 
 const windowRule = `The window from since_ms to until_ms may be ${limits.report_window_days_max} days long at most.`
 const pageRules = {

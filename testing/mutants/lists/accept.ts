@@ -265,7 +265,7 @@ export const quotaMutants: readonly Mutant[] = [
     promise: 'no rate holds while the counters are away',
     file: 'packages/tenancy/src/quota/key-rate.ts',
     from: `        missed.inc()
-        return {}`,
+        return { headers: {}, refusal: null }`,
     to: `        missed.inc()
         throw new CodedError('unavailable')`,
     tests: ['packages/tenancy/test/quota/key-rate.service.test.ts'],

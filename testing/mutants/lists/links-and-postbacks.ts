@@ -36,8 +36,8 @@ export const linkMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#stopped-clicks',
     promise: 'what a page loads by itself blocks nobody',
     file: 'services/link-gateway/src/link-route.ts',
-    from: 'if (can_be_navigation) await guards.block(company_id, ip)',
-    to: 'await guards.block(company_id, ip)',
+    from: 'if (can_be_navigation) await guards.block(link.company_id, ip)',
+    to: 'await guards.block(link.company_id, ip)',
     tests: ['services/link-gateway/test/honeypot.service.test.ts'],
   },
   {

@@ -147,10 +147,10 @@ export const reportMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#report-requests',
     promise: 'a reversed window is told before one that is too large, and both before limit',
     file: 'services/report-api/src/parameters.ts',
-    from: `  if (until_ms - since_ms > window_ms_max) throw new CodedError('window_too_large', { message: windowRule })
+    from: `  if (until_ms - since_ms > window_ms_max) throw tooLarge(hint)
   const limit = integer(query.limit, limits.report_limit_default, 'invalid_limit', 'limit')`,
     to: `  const limit = integer(query.limit, limits.report_limit_default, 'invalid_limit', 'limit')
-  if (until_ms - since_ms > window_ms_max) throw new CodedError('window_too_large', { message: windowRule })`,
+  if (until_ms - since_ms > window_ms_max) throw tooLarge(hint)`,
     tests: ['services/report-api/test/refusals.service.test.ts'],
   },
   {
