@@ -11,9 +11,10 @@ import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { consumers } from '@tributary/contracts/consumers'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import pino from 'pino'
-import type { EngineName, OwnEngine } from '../engines/engine.ts'
+import type { EngineName, OwnEngine, Recipe } from '../engines/engine.ts'
 import { openOwnEngine } from '../engines/open-engine.ts'
 import { startOwnEngine } from '../engines/own-engine.ts'
+import { migratedClickhouse } from '../engines/servers/clickhouse-http.ts'
 import { kafkaWith } from '../engines/servers/kafka.ts'
 import { type FleetProcess, startFleetProcess, startReaper } from './fleet-process.ts'
 import { type FleetTenant, makeTenants } from './tenants.ts'
@@ -154,8 +155,14 @@ async function openEngines(
   names: readonly EngineName[],
   kafka: Record<string, string>,
 ): Promise<Map<EngineName, OwnEngine>> {
-  const open = (name: EngineName) =>
-    name === 'kafka' ? startOwnEngine(kafkaWith({ properties: kafka })) : openOwnEngine(name)
+  const own: Partial<Record<EngineName, Recipe>> = {
+    kafka: kafkaWith({ properties: kafka }),
+    clickhouse: migratedClickhouse,
+  }
+  const open = (name: EngineName) => {
+    const recipe = own[name]
+    return recipe === undefined ? openOwnEngine(name) : startOwnEngine(recipe)
+  }
   const opened = await Promise.allSettled(names.map(async (name) => [name, await open(name)] as const))
   const engines = new Map(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
   const failed = opened.find((one) => one.status === 'rejected')

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { copyTemplate, tables_template } from '../data/template.ts'
 import type { Recipe } from '../engine.ts'
 import { freePorts } from '../ports.ts'
 
@@ -31,5 +32,14 @@ export const clickhouse: Recipe = {
         await answer.arrayBuffer()
       },
     }
+  },
+}
+
+/** The same on the tables that an earlier test has left, where there are any: the migrations are done. */
+export const migratedClickhouse: Recipe = {
+  ...clickhouse,
+  async launch(dir) {
+    await copyTemplate(tables_template, join(dir, 'data'))
+    return clickhouse.launch(dir)
   },
 }

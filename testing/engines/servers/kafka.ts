@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { fillFolder } from '../data/template.ts'
 import type { Launch, Recipe } from '../engine.ts'
 import { freePorts, probePort } from '../ports.ts'
 import { installJava, javaArguments } from './java.ts'
@@ -89,15 +90,27 @@ async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
     listeners: `PLAINTEXT://127.0.0.1:${port}${controller}${more.join('')}`,
     'advertised.listeners': plain['advertised.listeners'] + more.join(''),
     'listener.security.protocol.map': plain['listener.security.protocol.map'] + protocols.join(''),
-    'log.dirs': join(dir, 'data'),
     ...extras.properties,
   }
   const file = join(dir, 'server.properties')
-  const lines = Object.entries(properties).map((entry) => entry.join('='))
-  await writeFile(file, lines.join('\n'))
+  const data_dir = join(dir, 'data')
   const java = javaArguments({ name: 'kafka', pom })
-  const format = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file, ...extras.format]
-  await promisify(execFile)('java', [...java, ...format])
+  const write = (into: string) => {
+    const lines = Object.entries({ ...properties, 'log.dirs': into }).map((entry) => entry.join('='))
+    return writeFile(file, lines.join('\n'))
+  }
+  const format = async (into: string) => {
+    await write(into)
+    const words = ['kafka.tools.StorageTool', 'format', '-t', 'AAAAAAAAQACAAAAAAAAAAA', '-c', file, ...extras.format]
+    await promisify(execFile)('java', [...java, ...words])
+  }
+  // It names the node and the cluster, which are the same in all tests.
+  if (extras.format.length > 0) await format(data_dir)
+  else {
+    await mkdir(data_dir)
+    await fillFolder(`kafka-${id}`, data_dir, format)
+  }
+  await write(data_dir)
   return {
     command: 'java',
     args: ['-Xmx512m', ...java, 'kafka.Kafka', file],
