@@ -49,8 +49,6 @@ const env = {
   // Tests start hundreds of programs: each file is compiled once, not once a program. The folder of `npm start` would keep
   // what tests make in folders of their own.
   NODE_COMPILE_CACHE: folder('compiled'),
-  // The engine keeps memory that it has used instead of giving it back and taking it again: less than a tenth of its time.
-  JE_MALLOC_CONF: 'dirty_decay_ms:-1,muzzy_decay_ms:-1',
 }
 const args = process.argv.slice(2)
 let code = await runVitest(args.length > 0 ? args : ['--project', '!prove'], { ...env, HUNG_FILES_IN: hung_file })

@@ -127,6 +127,6 @@ test('whatever is sent, again and by whom, however batches are cut and broken of
       await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
     // A failure is told while there is time for it: shrinking would go on for long.
-    { numRuns: roundsOf(10), interruptAfterTimeLimit: 60_000 },
+    { numRuns: roundsOf(6), interruptAfterTimeLimit: 60_000 },
   )
 })

@@ -9,6 +9,7 @@ import { type RunConsumerOptions, runConsumer } from '@tributary/service-kit/con
 import { markRawExpired } from '@tributary/tables/events/raw-expired'
 import { refillTables } from '@tributary/tables/repair/refill-tables'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { roundsOf } from '@tributary/testing/rounds'
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import pino from 'pino'
 import { Registry } from 'prom-client'
@@ -139,9 +140,11 @@ const lackings: string[][] = [
   derived.filter((table) => table !== 'event_keys_v1'),
   derived,
 ]
+/** One of them after each further accident, and all of them at length. */
+const kinds = [['events_per_day_v1', 'identities_v1'], ['event_keys_v1'], derived]
 const cases = Object.keys(accidents).flatMap((accident, n) =>
   // Each table alone at the first, which stands for those that leave the records where they were.
-  (n === 0 ? lackings : [['events_per_day_v1', 'identities_v1'], ['event_keys_v1'], derived]).map((lacking) => ({
+  (n === 0 ? lackings : kinds.filter((_, kind) => (kind + n) % kinds.length < roundsOf(1))).map((lacking) => ({
     accident,
     lacking,
   })),

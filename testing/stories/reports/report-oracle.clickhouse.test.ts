@@ -11,9 +11,9 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newAppId, openReportStage, type PlacedDecision, type ReportStage } from './stage.ts'
 
-const histories = roundsOf(10)
+const histories = roundsOf(5)
 /** Histories that are written together, each with an app of its own. Their installs, events and transactions have the same ids. */
-const written_together = 10
+const written_together = 5
 /** Histories, failures and their shrinking share this time. */
 const run_ms_max = 120_000 + histories * 6000
 

@@ -3,6 +3,7 @@ import type { ReportName } from '@tributary/contracts/reports'
 import { installTime } from '@tributary/domain/install-time'
 import { type DecidedInstall, dayOf, type SentEvent } from '@tributary/testing/oracle/history'
 import { first_ms } from '@tributary/testing/oracle/random-history'
+import { roundsOf } from '@tributary/testing/rounds'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newAppId, openReportStage, type ReportStage } from './stage.ts'
 
@@ -112,12 +113,18 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-describe.each(['live', 'settled'])('%s', (state) => {
+/** Each way of being wrong, with half of the stories of each phone: what is settled is worked out by the same rules. */
+const live = stories.filter((_, n) => (n + Math.floor(n / 3)) % 2 < roundsOf(1))
+
+describe.each([
+  ['live', live],
+  ['settled', stories],
+] as const)('%s', (state, told_here) => {
   beforeAll(async () => {
     if (state === 'settled') await stage.settle()
   })
 
-  test.each(stories)('$name', async ({ name, app_id, install, events, decision, expected }) => {
+  test.each(told_here)('$name', async ({ name, app_id, install, events, decision, expected }) => {
     const told = { history: { events: [install, ...events], decisions: [decision] }, app: 0, app_id, note: name }
     for (const [report, rows] of Object.entries(expected) as [ReportName, object[]][]) {
       const more = report === 'revenue' ? {} : { days }

@@ -173,7 +173,7 @@ test('any history of tries, sleepers, kills, cuts and logs ends at the newest de
       const { held, recounted } = await derivedTables(clickhouse, app_id)
       expect(held).toEqual(recounted)
     }),
-    { numRuns: roundsOf(10) },
+    { numRuns: roundsOf(6) },
   )
 })
 

@@ -1,10 +1,11 @@
 import { describeWithFleet } from '@tributary/testing/fleet/describe-with-fleet'
 import { startFlow } from '@tributary/testing/fleet/flow'
+import { roundsOf } from '@tributary/testing/rounds'
 import { isExact, verifyEvents } from '@tributary/testing/verify-events'
 import { expect, it, vi } from 'vitest'
 
 const patience = { timeout: 180_000, interval: 100 }
-const rounds = 2
+const rounds = roundsOf(1)
 
 await describeWithFleet({ writers: 2 }, (fleet) => {
   it('writes every event exactly once while writers come and go', async () => {
