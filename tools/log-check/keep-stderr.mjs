@@ -5,6 +5,7 @@ import childProcess from 'node:child_process'
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 const dir = process.env.KEEP_STDERR_IN
 const program = process.argv[1] ?? ''
@@ -53,16 +54,19 @@ function secretOf(name, value) {
 
 /** Tests start programs with nothing but PATH in their environment; those are looked at too. */
 function passOn(variables) {
-  for (const name of ['spawn', 'execFile', 'fork']) {
-    const original = childProcess[name]
-    childProcess[name] = (file, ...rest) => {
+  const passing =
+    (start) =>
+    (file, ...rest) => {
       const options = rest.find((one) => typeof one === 'object' && one !== null && !Array.isArray(one))
       if (options?.env !== undefined) options.env = { ...variables, ...options.env }
-      return original(file, ...rest)
+      return start(file, ...rest)
     }
+  for (const name of ['spawn', 'spawnSync', 'execFile', 'execFileSync', 'fork']) {
+    const original = childProcess[name]
+    childProcess[name] = passing(original)
     // promisify(execFile) has a form of its own
-    const custom = Object.getOwnPropertySymbols(original)
-    for (const symbol of custom) childProcess[name][symbol] = original[symbol]
+    const custom = original[promisify.custom]
+    if (custom !== undefined) childProcess[name][promisify.custom] = passing(custom)
   }
 }
 syncBuiltinESMExports()
