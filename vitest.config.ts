@@ -1,5 +1,6 @@
 import { totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import RingOrder from './tools/runner/ring-order.ts'
 
 /** One project per test ring (docs: CONTRIBUTING.md). A file's ring is the word before `.test.ts`. */
 const rings = ['domain', 'service', 'contract', 'clickhouse', 'failure', 'whole', 'prove']
@@ -31,6 +32,7 @@ export default defineConfig({
         expect: { poll: { timeout: 180_000 } },
       },
     })),
+    sequence: { sequencer: RingOrder },
     // One more than cores, since tests wait for engines and processes; each may have a fleet of them in memory.
     maxWorkers: totalmem() >= 16 * 2 ** 30 ? 3 : 2,
   },
