@@ -4,8 +4,8 @@ import { parseArgs } from 'node:util'
 
 const help = `npm run prove -- [options]
 
-Proves at length what npm test proves once. Without options it runs the tests of the ring "prove" (about four minutes): attacks, fuzz, a soak
-with kill -9 of all services, the packed client, the compose file. Only --night runs Schemathesis.
+Proves at length what npm test proves once. Without options it runs the tests of the ring "prove" (about six minutes): attacks, fuzz, a soak
+with kill -9 of all services, long histories of logs, the packed client, the compose file. Only --night runs Schemathesis.
 
   --saved    replays saved histories: every answer of the product must be the same (ten minutes)
   --mutants  breaks each rule once and looks whether a test of it fails (minutes)

@@ -2,12 +2,12 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { hour_ms } from '@tributary/contracts/limits'
 
-/** Histories in one round: `report-oracle` takes so many, and `reports-after` two fifths, since it writes each several times. */
+/** Histories in one round: `report-oracle` takes so many, and `reports-after` a fifth, since it writes each several times. */
 const round_histories = 5
 
 /**
- * `npm run histories [-- N]`: holds all reports against the oracle on N random histories, which clocks that jump receive, and on two
- * fifths as many with erasures, second lives and retention.
+ * `npm run histories [-- N]`: holds all reports against the oracle on N random histories, which clocks that jump receive, and on a
+ * fifth as many with erasures, second lives and retention.
  */
 const histories = Number(process.argv[2] ?? 1000)
 if (!Number.isSafeInteger(histories) || histories < 1) {

@@ -14,8 +14,8 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ErasureStage, mark_ms, openErasureStage } from './stage.ts'
 
-const histories = roundsOf(2)
-const written_together = 2
+const histories = roundsOf(1)
+const written_together = Math.min(2, histories)
 const run_ms_max = 150_000 + histories * 15_000
 
 let stage: ErasureStage

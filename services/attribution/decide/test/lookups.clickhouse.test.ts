@@ -90,7 +90,7 @@ test('of a busy key the same clicks are found as without tables: none that can n
 
 test('of many installs that each tell of the same thousand users a batch reads few facts, and still finds the reinstall', async () => {
   const app_id = randomUUID()
-  const [installs, users] = [300, 1000]
+  const [installs, users] = [100, 1000]
   const keys = Array.from({ length: users }, (_, n) => matchKey('user', `u${n}`))
   const part = 50
   for (let from = 0; from < installs; from += part) {

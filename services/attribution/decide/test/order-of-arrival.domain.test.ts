@@ -13,7 +13,7 @@ test('whatever comes first, twice, cut anyhow, killed or late, every install get
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: roundsOf(300) },
+    { numRuns: roundsOf(200) },
   )
 })
 
@@ -23,7 +23,7 @@ test('the same holds of each of two apps whose installs share batches, which are
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: 200 },
+    { numRuns: roundsOf(100) },
   )
 })
 
@@ -34,6 +34,6 @@ test('the same holds where aliases of an install tell of more users than count',
       const { verdicts, expected } = await tell(told)
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: roundsOf(1000) },
+    { numRuns: roundsOf(500) },
   )
 })
