@@ -383,9 +383,12 @@ CREATE TABLE tombstones (
   kind text NOT NULL,
   hash bytea NOT NULL,
   mark_ms bigint NOT NULL,
+  log text,
+  log_end bigint,
   CONSTRAINT tombstones_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
   CONSTRAINT tombstones_hash_check CHECK ((octet_length(hash) = 16)),
   CONSTRAINT tombstones_kind_check CHECK ((kind = ANY (ARRAY['install'::text, 'click'::text]))),
+  CONSTRAINT tombstones_log_check CHECK (((log IS NULL) = (log_end IS NULL))),
   CONSTRAINT tombstones_mark_ms_check CHECK ((mark_ms > 0)),
   CONSTRAINT tombstones_number_check CHECK ((number > 0)),
   CONSTRAINT tombstones_pkey PRIMARY KEY (number)
@@ -394,6 +397,8 @@ COMMENT ON TABLE tombstones IS 'installs and clicks that were erased; rows are k
 COMMENT ON COLUMN tombstones.number IS 'in the order of their transactions, no smaller than the microseconds of the Unix epoch then: no number is used twice, also not after PostgreSQL was put back';
 COMMENT ON COLUMN tombstones.hash IS 'first 16 bytes of HMAC-SHA-256 with the salt of the company over erased-<kind>/<app_id>/<id>';
 COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is dated up to then is erased';
+COMMENT ON COLUMN tombstones.log IS 'name of the log of accepted events of the install, as event-writer knows it; null of clicks, and where event-writer had committed nothing';
+COMMENT ON COLUMN tombstones.log_end IS 'its end before the audit store was read for the mark: what the log holds below it is erased';
 
 CREATE TABLE unreadable_objects (
   number bigint NOT NULL GENERATED ALWAYS AS IDENTITY,

@@ -1,4 +1,4 @@
-import type { Tombstones } from '@tributary/domain/erasure/tombstones'
+import type { LogEnd, Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
 
 /** Tombstones that are written by hand, and counted like those of PostgreSQL. */
@@ -6,7 +6,7 @@ export interface MemoryTombstones extends ErasedRecords {
   /** `<app_id>/<audit_key>` of the objects that were noted. */
   noted: Set<string>
   /** Gives back the number of the tombstone. */
-  erase(app_id: string, install_uuid: string, mark_ms: number): number
+  erase(app_id: string, install_uuid: string, mark_ms: number, log_end?: LogEnd | null): number
   eraseClick(app_id: string, click_id: string): number
   size(): number
   /** Apps whose salt nobody can read. */
@@ -16,7 +16,7 @@ export interface MemoryTombstones extends ErasedRecords {
 }
 
 export function memoryTombstones(): MemoryTombstones {
-  const rows: { app_id: string; name: string; mark_ms: number }[] = []
+  const rows: { app_id: string; name: string; mark_ms: number; log_end?: LogEnd | null }[] = []
   const requireHere = () => {
     if (store.away) throw new Error('the tombstones are away')
   }
@@ -25,7 +25,8 @@ export function memoryTombstones(): MemoryTombstones {
     locked: new Set(),
     noted: new Set(),
     size: () => rows.length,
-    erase: (app_id, install_uuid, mark_ms) => rows.push({ app_id, name: `install/${install_uuid}`, mark_ms }),
+    erase: (app_id, install_uuid, mark_ms, log_end = null) =>
+      rows.push({ app_id, name: `install/${install_uuid}`, mark_ms, log_end }),
     eraseClick: (app_id, click_id) => rows.push({ app_id, name: `click/${click_id}`, mark_ms: 0 }),
     async noteObjects(app_id, audit_keys) {
       for (const key of audit_keys) store.noted.add(`${app_id}/${key}`)
@@ -49,6 +50,8 @@ export function memoryTombstones(): MemoryTombstones {
           const marks = find(app_id, `install/${install_uuid}`).map(({ mark_ms }) => mark_ms)
           return marks.length === 0 ? null : Math.max(...marks)
         },
+        logEndOf: (app_id, install_uuid) =>
+          find(app_id, `install/${install_uuid}`).findLast(({ log_end }) => log_end)?.log_end ?? null,
         isErasedClick: (app_id, click_id) => find(app_id, `click/${click_id}`).length > 0,
       }
     },

@@ -11,7 +11,7 @@ test('what stood in the log is unread until event-writer has committed behind it
     broker.publish([{ topic: topic.name, partition, key: null, value: Buffer.from('x') }])
   await publish(1)
   await publish(1)
-  const unread = await noteLog(broker)
+  const { unread } = await noteLog(broker)
   expect(await unread()).toEqual([{ consumer: name, partition: 1 }])
   await publish(0)
   expect(await unread()).toEqual([{ consumer: name, partition: 1 }])
@@ -23,4 +23,16 @@ test('what stood in the log is unread until event-writer has committed behind it
   })
   await expect.poll(unread).toEqual([])
   await reading.close()
+})
+
+test('where the log of an install ended is known by the name that event-writer knows it by, and by none before it has committed', async () => {
+  const broker = memoryBroker(1, () => 0)
+  const install = { app_id: 'app_1', install_uuid: 'a' }
+  const record = { topic: topic.name, partition: 0, key: null, value: Buffer.from('x') }
+  await broker.publish([record, record])
+  expect((await noteLog(broker)).endOf(install)).toBeNull()
+  broker.setCommitted(name, topic.name, 0, { offset: 1, metadata: JSON.stringify({ log: 'own', at_ms: 0 }) })
+  const noted = await noteLog(broker)
+  await broker.publish([record])
+  expect(noted.endOf(install)).toEqual({ source: `${topic.name}@own`, offset: 2 })
 })

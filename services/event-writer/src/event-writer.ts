@@ -40,7 +40,6 @@ export interface EventWriterDeps {
   erased?: ErasedRecords
   registry?: Registry
   logger?: Logger
-  now?: () => number
 }
 
 /**
@@ -52,7 +51,6 @@ export function eventWriter({
   erased,
   registry,
   logger,
-  now = Date.now,
 }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
   const seconds = registry && stepSeconds(registry)
   const cancelled = registry && cancelledTotal(registry)
@@ -89,7 +87,7 @@ export function eventWriter({
       if (batch.attempt > 1) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
       const known = await findEventKeys(clickhouse, keysToLookUp(rows))
-      const living = await forgetErasedKeys(clickhouse, rows, known, marks, now())
+      const living = await forgetErasedKeys(clickhouse, rows, known, marks, batch.tombstones)
       const counted = dropDuplicates(rows, living, batch.attempt > 1 ? range : null)
       batch.dropped('duplicate', rows.length - counted.length)
       const claims = await findTransactionClaims(clickhouse, transactionsToLookUp(counted))

@@ -4,6 +4,7 @@ import { type EraserDeps, runErasures } from '@tributary/eraser/run-erasures'
 import { findCertificate } from '@tributary/erasure/find-certificate'
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { findRun, requestRun } from '@tributary/erasure/runs'
+import { noteLog } from '@tributary/erasure/unread-events'
 import type { Rate, SentEvent } from '@tributary/testing/oracle/history'
 import { now_ms } from '@tributary/testing/oracle/random-history'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -44,7 +45,7 @@ export async function openErasureStage() {
     ...{ pool, masterKeys, clickhouse: stage.clickhouse, redecisions: memoryRedecisions() },
     keyValue: memoryKeyValue(() => mark_ms),
     now: () => mark_ms,
-    noteLog: async () => async () => [],
+    noteLog: () => noteLog(stage.broker),
     findOlderWork: async () => [],
     audit: {
       findAudited: async () => new Map(),

@@ -8,9 +8,26 @@ export interface Tombstones {
   isLocked(app_id: string): boolean
   /** The greatest mark of an install, Unix epoch ms; null when it was not erased. See `isErased`. */
   markOf(app_id: string, install_uuid: string): number | null
+  /**
+   * The greatest end of the log of an install that its tombstones have: what the log holds below it is erased. Null where nobody
+   * noted it.
+   */
+  logEndOf(app_id: string, install_uuid: string): LogEnd | null
   /** Whether a click was erased, whenever it was received. */
   isErasedClick(app_id: string, click_id: string): boolean
 }
+
+/** The end of a partition of a log at a moment. */
+export interface LogEnd {
+  /** Name of the log, as positions have it; a later log has a greater name. */
+  source: string
+  /** Offset behind the last record. */
+  offset: number
+}
+
+/** Whether a position lies below an end of the log of its partition. */
+export const isBelow = ({ topic, offset }: { topic: string; offset: number }, end: LogEnd): boolean =>
+  topic < end.source || (topic === end.source && offset < end.offset)
 
 /**
  * Tombstones as a consumer pins them (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know). Both methods reject while the
@@ -64,5 +81,6 @@ export const noTombstones: Tombstones = {
   hasAny: () => false,
   isLocked: () => false,
   markOf: () => null,
+  logEndOf: () => null,
   isErasedClick: () => false,
 }

@@ -1,12 +1,12 @@
 import type { Pool } from 'pg'
-import { createTombstoneTable } from './tombstone-table.ts'
+import { createTombstoneTable, type Found } from './tombstone-table.ts'
 
 /** Tombstones of one history of PostgreSQL in memory: all of them up to the number of the last `upTo`. */
 export interface KnownTombstones {
   /** Whether an app has one up to a number. */
   hasAny(app_id: string, number: number): boolean
-  /** The greatest mark of a hash among those up to a number; null without any. */
-  find(hash: Buffer, number: number): number | null
+  /** What those of a hash up to a number say; null without any. */
+  find(hash: Buffer, number: number): Found | null
   /**
    * Those up to a number: the same ones with what is new, or others where PostgreSQL was put back meanwhile. `onLoaded` is told
    * the app of each that is loaded, also when this rejects later. Throws `TombstonesLostError`.
@@ -22,6 +22,8 @@ interface TombstoneRow {
   app_id: string
   hash: Buffer
   mark_ms: string
+  log: string | null
+  log_end: string | null
 }
 
 /** PostgreSQL has no tombstone of the number that a batch was begun with, and no later one: it was put back. */
@@ -41,9 +43,9 @@ export function knowTombstones(): KnownTombstones {
       const rows = await readPage(pool, newest, number)
       if (newest > 0 && Number(rows.shift()?.number) !== newest) return false
       if (rows.length === 0) return true
-      for (const { number: text, app_id, hash, mark_ms } of rows) {
+      for (const { number: text, app_id, hash, mark_ms, log, log_end } of rows) {
         newest = Number(text)
-        table.add(hash, newest, Number(mark_ms))
+        table.add(hash, newest, Number(mark_ms), log === null ? null : { source: log, offset: Number(log_end) })
         if (!firstOf.has(app_id)) firstOf.set(app_id, newest)
         onLoaded(app_id)
       }
@@ -66,7 +68,7 @@ export function knowTombstones(): KnownTombstones {
 async function readPage(pool: Pool, from: number, to: number): Promise<TombstoneRow[]> {
   const { rows } = await pool.query<TombstoneRow>({
     name: 'tombstones',
-    text: `SELECT number, app_id, hash, mark_ms FROM tombstones
+    text: `SELECT number, app_id, hash, mark_ms, log, log_end FROM tombstones
            WHERE number >= $1 AND number <= $2 ORDER BY number LIMIT $3`,
     values: [from, to, page_rows],
   })

@@ -5,6 +5,7 @@ import { Mutex } from 'async-mutex'
 import type { Pool } from 'pg'
 import { type KnownTombstones, knowTombstones } from './known-tombstones.ts'
 import { createTombstoneHash, type TombstoneHash, type TombstoneKind } from './tombstone-hash.ts'
+import type { Found } from './tombstone-table.ts'
 
 export type { TombstoneStore, Tombstones }
 
@@ -50,7 +51,7 @@ export function openTombstones(
     look_again_ms = clock_ms() + salts_pause_ms
   }
 
-  function find(of: KnownTombstones, kind: TombstoneKind, app_id: string, id: string, number: number): number | null {
+  function find(of: KnownTombstones, kind: TombstoneKind, app_id: string, id: string, number: number): Found | null {
     if (!of.hasAny(app_id, number)) return null
     const hash = hashes.get(app_id) ?? null
     if (hash instanceof Error) throw hash
@@ -72,7 +73,8 @@ export function openTombstones(
         number,
         hasAny: (app_id) => of.hasAny(app_id, number),
         isLocked: (app_id) => of.hasAny(app_id, number) && hashes.get(app_id) instanceof Error,
-        markOf: (app_id, install_uuid) => find(of, 'install', app_id, install_uuid, number),
+        markOf: (app_id, install_uuid) => find(of, 'install', app_id, install_uuid, number)?.mark_ms ?? null,
+        logEndOf: (app_id, install_uuid) => find(of, 'install', app_id, install_uuid, number)?.log_end ?? null,
         isErasedClick: (app_id, click_id) => find(of, 'click', app_id, click_id, number) !== null,
       }
     },

@@ -1,3 +1,4 @@
+import type { LogEnd } from '@tributary/domain/erasure/tombstones'
 import { inTransaction } from '@tributary/postgres/transaction'
 import { getSalts } from '@tributary/tenancy/secrets/attribution-secrets'
 import type { PoolClient } from 'pg'
@@ -12,6 +13,8 @@ export interface NewTombstone {
   id: string
   /** Unix epoch ms; see `isErased`. A click is erased whatever its time. */
   mark_ms: number
+  /** Of an install; see `Tombstones.logEndOf`. */
+  log_end?: LogEnd | null
 }
 
 /** Key of the advisory lock; nothing else locks with it. */
@@ -39,15 +42,18 @@ export async function writeTombstones(
     // Held until the commit is visible: a reader that sees a number sees all numbers below it.
     await client.query('SELECT pg_advisory_xact_lock($1)', [tombstones_lock])
     await client.query(
-      `INSERT INTO tombstones (number, app_id, kind, hash, mark_ms)
-       SELECT used + nth, app_id, kind, hash, mark_ms
+      `INSERT INTO tombstones (number, app_id, kind, hash, mark_ms, log, log_end)
+       SELECT used + nth, app_id, kind, hash, mark_ms, log, log_end
        FROM (SELECT ${used_number} AS used) AS before,
-         unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[]) WITH ORDINALITY AS t (app_id, kind, hash, mark_ms, nth)`,
+         unnest($1::text[], $2::text[], $3::bytea[], $4::bigint[], $5::text[], $6::bigint[]) WITH ORDINALITY
+           AS t (app_id, kind, hash, mark_ms, log, log_end, nth)`,
       [
         tombstones.map(({ app_id }) => app_id),
         tombstones.map(({ kind }) => kind),
         hashes,
         tombstones.map(({ mark_ms }) => mark_ms),
+        tombstones.map(({ log_end }) => log_end?.source ?? null),
+        tombstones.map(({ log_end }) => log_end?.offset ?? null),
       ],
     )
     const { rows } = await client.query<{ number: string }>('SELECT coalesce(max(number), 0) AS number FROM tombstones')

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
 import { deadLetter } from './dead-letter.ts'
 import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
-import { doneNote, finish, intentNote, newestOf, type Progress, type Take } from './intent.ts'
+import { doneNote, finish, intentNote, newestOf, type Progress, sourceOf, type Take } from './intent.ts'
 import type { ConsumerMetrics } from './metrics.ts'
 import { findLocked, locked_message, lockedFields, pinTombstones } from './pin-tombstones.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
@@ -46,9 +46,6 @@ const fence_fresh_ms = 1000
 
 /** Two clocks that show whether the process slept: the first may stop meanwhile, the second may be changed. */
 const clocks = () => [performance.now(), Date.now()] as const
-
-/** Names the log of a position in tables; see `Batch.source`. */
-export const sourceOf = (topic: string, { log }: Pick<Progress, 'log'>): string => `${topic}@${log}`
 
 /**
  * Takes one batch through its steps (docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata,

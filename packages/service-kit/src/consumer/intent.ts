@@ -46,6 +46,15 @@ function readNote({ metadata }: Committed): CommitNote | null {
   }
 }
 
+/** Names the log of a position in tables; see `Batch.source`. */
+export const sourceOf = (topic: string, { log }: { log: string }): string => `${topic}@${log}`
+
+/** The same of the log that a commit belongs to; null when it names none. A log is named later than the one before. */
+export function committedSource(topic: string, committed: Committed): string | null {
+  const note = readNote(committed)
+  return note && sourceOf(topic, note)
+}
+
 /** The batch that was declared and perhaps not finished; null when nothing is open. */
 export function openIntent(committed: Committed | null): Intent | null {
   const note = committed && readNote(committed)

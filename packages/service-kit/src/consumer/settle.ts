@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { PartitionOffsets } from '@tributary/broker/broker'
-import { type BatchContext, sourceOf } from './batch.ts'
+import type { BatchContext } from './batch.ts'
 import { isHandedOver } from './hand-over.ts'
-import { isOtherLog, startProgress } from './intent.ts'
+import { isOtherLog, sourceOf, startProgress } from './intent.ts'
 
 /** Above the session timeout of a member, and the time that a rebalance takes. */
 const session_over_ms = 30_000

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Chunk } from '@tributary/broker/broker'
-import { type BatchContext, sourceOf } from './batch.ts'
+import type { BatchContext } from './batch.ts'
 import type { Misfit } from './define-consumer.ts'
-import { doneNote, isOtherLog, type Progress, startLog, startProgress } from './intent.ts'
+import { doneNote, isOtherLog, type Progress, sourceOf, startLog, startProgress } from './intent.ts'
 import type { PutBack } from './settle.ts'
 
 /**

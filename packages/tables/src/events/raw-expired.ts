@@ -1,6 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
-import { utcDay } from '@tributary/domain/utc-day'
 
 /** First UTC day (`YYYY-MM-DD`) of each app whose raw events are not deleted; apps without an entry have all. */
 export type RawExpired = ReadonlyMap<string, string>
@@ -15,12 +14,6 @@ export async function readRawExpired(clickhouse: Pick<Clickhouse, 'query'>): Pro
   )
   return new Map(rows.map(({ app_id, before }) => [app_id, before]))
 }
-
-/**
- * A mark as far as it tells what retention deletes by a right clock. A run whose clock was ahead marks days that have not come, and
- * the next run takes that back.
- */
-export const notAhead = (before: string, now_ms: number): string => [before, utcDay(now_ms)].toSorted()[0]!
 
 /**
  * Records up to which day the raw events of apps may be deleted, in place of what was recorded; durable when this resolves. One process

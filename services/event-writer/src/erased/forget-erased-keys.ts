@@ -1,10 +1,11 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { erasedRowKey } from '@tributary/contracts/tables'
+import { isBelow, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import { installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
 import { eventErasedFrom } from '@tributary/erasure/erased-sql'
-import { notAhead, readRawExpired } from '@tributary/tables/events/raw-expired'
+import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import type { KnownKey } from '../write/drop-duplicates.ts'
 import type { EventLine } from '../write/event-line.ts'
 import { installOf } from './drop-erased.ts'
@@ -25,14 +26,15 @@ const keys_max = 10_000
 /**
  * The known keys without those that an erased life of these installs wrote, whether they are deleted by now or not: a new
  * life is no duplicate of it (docs/decisions/erasure.md#an-erased-life-is-not-found). Keys do not tell when their event was received, so
- * its row does. The key of an event whose row retention deleted stays.
+ * its row does. Where retention deleted the row, the position tells: the log up to the end that the tombstone holds is of the erased life,
+ * and a key behind it stays.
  */
 export async function forgetErasedKeys(
   clickhouse: Query,
   rows: readonly EventLine[],
   known: readonly KnownKey[],
   marks: ReadonlyMap<string, number>,
-  now_ms: number,
+  tombstones: Pick<Tombstones, 'logEndOf'>,
 ): Promise<readonly KnownKey[]> {
   if (marks.size === 0) return known
   const reborn = new Map(rows.filter((row) => marks.has(installOf(row))).map((row) => [keyName(row), row]))
@@ -42,11 +44,9 @@ export async function forgetErasedKeys(
   })
   if (suspects.length === 0) return known
   const expired = await readRawExpired(clickhouse)
-  // A clock that is behind has not seen what the batch was received at.
-  const latest_ms = rows.reduce((latest, { received_at_ms }) => Math.max(latest, received_at_ms), now_ms)
   const erased = new Set<KnownKey>()
   for (let at = 0; at < suspects.length; at += keys_max)
-    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, latest_ms))
+    for (const key of await findErased(clickhouse, suspects.slice(at, at + keys_max), expired, tombstones))
       erased.add(key)
   return known.filter((key) => !erased.has(key))
 }
@@ -55,14 +55,15 @@ async function findErased(
   clickhouse: Query,
   suspects: readonly Suspect[],
   expired: ReadonlyMap<string, string>,
-  now_ms: number,
+  tombstones: Pick<Tombstones, 'logEndOf'>,
 ): Promise<KnownKey[]> {
-  const mayHaveExpired = ({ key, mark_ms }: Suspect) => {
+  const mayHaveExpired = ({ key, row, mark_ms }: Suspect) => {
     const before = expired.get(key.app_id) ?? ''
     // What was dated on an earlier day than the mark is erased, whether its row is there or not.
     const isBehindMark = key.key_day === installKeyDay || key.key_day >= utcDay(mark_ms)
-    // A mark in the future tells of no day of a new life. Days up to it may have lost their rows all the same.
-    return notAhead(before, now_ms) > utcDay(mark_ms) && key.key_day < before && isBehindMark
+    if (before <= utcDay(mark_ms) || key.key_day >= before || !isBehindMark) return false
+    const log_end = tombstones.logEndOf(key.app_id, row.install_uuid)
+    return log_end === null || !isBelow(key, log_end)
   }
   const unclear = suspects.filter(mayHaveExpired)
   const events = await findEvents(clickhouse, suspects, unclear.length > 0)

@@ -45,7 +45,7 @@ export async function openEraserStage() {
       },
       findAudited: async () => new Map(),
       whileRawEventsStay: (step: () => Promise<unknown>) => step(),
-      noteLog: async () => async () => [],
+      noteLog: async () => ({ unread: async () => [], endOf: () => null }),
       findOlderWork: async () => [],
       pause: async () => {},
       ...more,

@@ -61,7 +61,7 @@ test('the eraser runs once a night from 02:00 UTC on, and whenever somebody asks
     ...{ pool: own, masterKeys, keyValue: memoryKeyValue(() => now_ms), now: () => now_ms, logger },
     clickhouse: { isInserting: async () => false },
     audit: { rewriteNoted: async () => {} },
-    noteLog: async () => async () => [],
+    noteLog: async () => ({ unread: async () => [], endOf: () => null }),
   } as unknown as EraserDeps
   const job = erasureJob(deps)
   const nights = async () => {

@@ -21,7 +21,10 @@ async function moneyAfter(written: SentEvent[], unread: SentEvent[]): Promise<nu
   let left = unread
   await stage.request(app_id, ['gone'])
   await stage.run({
-    noteLog: async () => async () => (left.length > 0 ? [{ consumer: 'event-writer', partition: 0 }] : []),
+    noteLog: async () => ({
+      unread: async () => (left.length > 0 ? [{ consumer: 'event-writer', partition: 0 }] : []),
+      endOf: () => null,
+    }),
     async pause() {
       const events = left
       left = []

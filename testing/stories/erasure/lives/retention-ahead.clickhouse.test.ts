@@ -1,7 +1,9 @@
+import { installPartition } from '@tributary/broker/partition'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { runRetention } from '@tributary/retention/run-retention'
 import { readRawExpired } from '@tributary/tables/events/raw-expired'
+import { partitions } from '@tributary/testing/oracle/random-history'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
@@ -154,15 +156,19 @@ test('an erasure that goes on a day later takes what a retention ahead left of d
 })
 
 for (const [which, waited_days] of Object.entries({ 'the same day': 0, 'another day': 1 }))
-  test(`an install can be installed anew when a retention ahead deleted its event and the erasure ends on ${which}`, async () => {
+  test(`an install lives anew, with ids of its first life, when a retention ahead deleted that and the erasure ends on ${which}`, async () => {
     const app_id = await makeApp()
-    const install = (ms: number) => sentEvent('gone', { ...at(ms), event_name: 'app_install' })
-    await stage.write({ events: [install(mark_ms - hour_ms)], decisions: [] }, [app_id])
+    const partition = installPartition(app_id, 'gone', partitions)
+    const lifeFrom = (ms: number) => [
+      sentEvent('gone', { ...at(ms), partition, event_name: 'app_install' }),
+      sentEvent('gone', { ...at(ms), partition, event_id: 'same' }),
+    ]
+    await stage.write({ events: lifeFrom(mark_ms - hour_ms), decisions: [] }, [app_id])
     await retain(mark_ms + 5 * day_ms)
     await erase(app_id, mark_ms + waited_days * day_ms)
-    const anew = install(mark_ms + 2 * day_ms)
-    await stage.write({ events: [anew, { ...anew, event_id: 'again' }], decisions: [] }, [app_id])
-    expect(await rowsOf(app_id, 'gone')).toMatchObject({ events_raw_v1: 1 })
+    const anew = lifeFrom(mark_ms + day_ms)
+    await stage.write({ events: [...anew, ...anew], decisions: [] }, [app_id])
+    expect(await rowsOf(app_id, 'gone')).toMatchObject({ events_raw_v1: 2 })
   })
 
 test('more rows without a raw event than a batch takes go all the same', async () => {

@@ -3,6 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { erasures_begun_key, queuedErasureKey } from '@tributary/contracts/erasure'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
+import type { NotedLog } from '@tributary/erasure/unread-events'
 import { type NewTombstone, writeTombstones } from '@tributary/erasure/write-tombstones'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { findSalts } from '@tributary/tenancy/secrets/attribution-secrets'
@@ -21,6 +22,8 @@ export interface RequestStore {
    * what no table shows, a duplicate that was dropped, say.
    */
   findAudited(app_id: string, install_uuids: readonly string[], after_ms: number): Promise<Map<string, number>>
+  /** Notes what stands in the log of accepted events now. */
+  noteLog(): Promise<NotedLog>
   /** Does a step while retention deletes no raw events. */
   whileRawEventsStay<T>(step: () => Promise<T>): Promise<T>
   /** The marks of queued erasures that gateways keep. */
@@ -78,10 +81,12 @@ export async function findQueuedApps(salts: Salts): Promise<string[]> {
 async function takeApp(store: RequestStore, app_id: string): Promise<number> {
   const queued = await findQueued(store.pool, app_id)
   const uuids = queued.map(({ install_uuid }) => install_uuid)
+  // What the log holds by now is in the audit store too, so that the marks cover all of it.
+  const log = await store.noteLog()
   const audited = await store.findAudited(app_id, uuids, store.now())
   for (let at = 0; at < queued.length; at += taken_at_once) {
     const some = queued.slice(at, at + taken_at_once)
-    await store.whileRawEventsStay(() => takeQueued(store, app_id, some, audited))
+    await store.whileRawEventsStay(() => takeQueued(store, app_id, some, { audited, log }))
   }
   return queued.length
 }
@@ -105,7 +110,7 @@ async function takeQueued(
   { pool, masterKeys, clickhouse, keyValue, now }: RequestStore,
   app_id: string,
   rows: readonly QueuedRow[],
-  audited: ReadonlyMap<string, number>,
+  { audited, log }: { audited: ReadonlyMap<string, number>; log: NotedLog },
 ): Promise<void> {
   const uuids = rows.map(({ install_uuid }) => install_uuid)
   const received = await findNewestReceived(clickhouse, app_id, uuids, now())
@@ -119,9 +124,10 @@ async function takeQueued(
   if (now_ms > begun_ms)
     throw new CodedError('unavailable', { message: 'marks of queued erasures took too long to end' })
   const marks = least_ms.map((at_ms) => Math.max(now_ms, at_ms))
-  const tombstones = uuids.map(
-    (install_uuid, n): NewTombstone => ({ app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]! }),
-  )
+  const tombstones = uuids.map((install_uuid, n): NewTombstone => {
+    const log_end = log.endOf({ app_id, install_uuid })
+    return { app_id, kind: 'install', id: install_uuid, mark_ms: marks[n]!, log_end }
+  })
   await writeTombstones({ pool, masterKeys }, tombstones, async (client, newest) => {
     await client.query(
       `UPDATE erasure_requests AS e SET mark_ms = t.mark_ms, tombstones = $4, emptied_at_ms = NULL

@@ -25,23 +25,26 @@ import {
   findNextInstalls,
   findOpenApps,
   findQueuedApps,
+  type RequestStore,
   removeErasedClicks,
   removeMarks,
 } from './open-requests.ts'
 import { rewriteParts } from './rewrite-parts.ts'
 import { endBatch, findBatch, storeBatch, storePlan } from './stored-batches.ts'
-import { newestNumber, type TakeDeps, type Taking, takeInTurn } from './take-in-turn.ts'
+import { newestNumber, type Taking, takeInTurn } from './take-in-turn.ts'
 
 /** Rewrites audit objects; each gives back how many held something of an install, by `install_uuid`. */
 export interface AuditRewriting {
-  findAudited(...asked: [...Parameters<TakeDeps['findAudited']>, AbortSignal]): ReturnType<TakeDeps['findAudited']>
+  findAudited(
+    ...asked: [...Parameters<RequestStore['findAudited']>, AbortSignal]
+  ): ReturnType<RequestStore['findAudited']>
   rewriteApp(app_id: string, installs: readonly ErasedInstall[], signal: AbortSignal): Promise<Map<string, number>>
   rewriteArchives(clicks: readonly ErasedClickOfApp[], signal: AbortSignal): Promise<Map<string, number>>
   /** The objects of what came after an erasure. */
   rewriteNoted(signal: AbortSignal): Promise<void>
 }
 
-export interface EraserDeps extends Omit<TakeDeps, 'findAudited' | 'whileRawEventsStay'> {
+export interface EraserDeps extends Omit<RequestStore, 'findAudited' | 'whileRawEventsStay'> {
   clickhouse: Clickhouse
   redecisions: Pick<RedecisionList, 'add'>
   /** Batches of consumers that know fewer tombstones, in partitions that may hold something of the installs. */

@@ -1,13 +1,7 @@
-import type { NotedLog } from '@tributary/erasure/unread-events'
 import type { Pool } from 'pg'
 import type { OpenWork } from '../batch/batch.ts'
 import type { FailedApps } from './failures.ts'
 import { type RequestStore, takeRequests } from './open-requests.ts'
-
-export interface TakeDeps extends RequestStore {
-  /** Notes what stands in the log of accepted events now. */
-  noteLog(): Promise<NotedLog>
-}
 
 export interface Taking {
   /** Takes what is queued; returns what it waits for instead. */
@@ -22,28 +16,28 @@ export interface Taking {
  * 2. what stood in the log when tombstones were written is read before their batch looks for the best claims
  * A crash after each: the next run notes the log anew, which is later.
  */
-export async function takeInTurn(deps: TakeDeps, failed: FailedApps): Promise<Taking> {
+export async function takeInTurn(deps: RequestStore, failed: FailedApps): Promise<Taking> {
   let before = await deps.noteLog()
   /** What stood in the log when the tombstones up to a number were there, in their order. */
-  const noted = [{ tombstones: await newestNumber(deps.pool), unread: before }]
+  const noted = [{ tombstones: await newestNumber(deps.pool), log: before }]
   let read_number = -1
 
   return {
     async take() {
-      const unread = await before()
+      const unread = await before.unread()
       if (unread.length > 0) return unread
       const taken = await takeRequests(deps, failed)
       before = await deps.noteLog()
-      if (taken > 0) noted.push({ tombstones: await newestNumber(deps.pool), unread: before })
+      if (taken > 0) noted.push({ tombstones: await newestNumber(deps.pool), log: before })
       return []
     },
     async unreadSince(tombstones) {
       while (tombstones > read_number) {
         const next = noted[0]
         // Another eraser has written them: what is noted now is later.
-        if (next === undefined) noted.push({ tombstones, unread: await deps.noteLog() })
-        const { unread, tombstones: number } = noted[0]!
-        const left = await unread()
+        if (next === undefined) noted.push({ tombstones, log: await deps.noteLog() })
+        const { log, tombstones: number } = noted[0]!
+        const left = await log.unread()
         if (left.length > 0) return left
         read_number = number
         noted.shift()
