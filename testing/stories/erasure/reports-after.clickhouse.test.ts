@@ -1,3 +1,4 @@
+import { installPartition } from '@tributary/broker/partition'
 import { day_ms } from '@tributary/contracts/limits'
 import { reportNames } from '@tributary/contracts/reports'
 import { isErased as isCovered } from '@tributary/domain/erasure/is-erased'
@@ -5,7 +6,7 @@ import { runRetention } from '@tributary/retention/run-retention'
 import { afterErasure } from '@tributary/testing/oracle/erased'
 import type { History, SentEvent } from '@tributary/testing/oracle/history'
 import { midnight } from '@tributary/testing/oracle/history'
-import { first_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
+import { first_ms, partitions, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
 import { randomQuestion } from '@tributary/testing/oracle/random-question'
 import { roundsOf } from '@tributary/testing/rounds'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
@@ -59,13 +60,22 @@ const movedOn = ({ events, decisions }: History): History => {
   }
 }
 
-async function prepare(plan: Plan) {
+async function prepare({ history, later, ...rest }: Plan) {
   const app_id = await stage.makeApp()
+  // The end of the log at an erasure is that of the partition where the install belongs.
+  const placed = ({ events, decisions }: History): History => ({
+    events: events.map((event) => ({
+      ...event,
+      partition: installPartition(app_id, event.install_uuid, partitions),
+    })),
+    decisions,
+  })
+  const plan = { ...rest, history: placed(history) }
   const isErased = ({ install_uuid }: { install_uuid: string }) => plan.erased.includes(install_uuid)
   // Decisions of the first life were received before the mark: install-writer drops by that.
   const isDropped = (event: SentEvent) =>
     isErased(event) && isCovered({ ...event, event_ts_ms: event.untimed ? undefined : event.event_ts_ms }, mark_ms)
-  return { plan, app_id, isErased, isDropped, later: movedOn(plan.later) }
+  return { plan, app_id, isErased, isDropped, later: placed(movedOn(later)) }
 }
 type Prepared = Awaited<ReturnType<typeof prepare>>
 
