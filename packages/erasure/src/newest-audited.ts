@@ -1,7 +1,7 @@
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { objectLines } from '@tributary/audit-store/object-lines'
 import { utcDay } from '@tributary/domain/utc-day'
-import { type AuditSource, eraseRequest } from './audit/erase-request.ts'
+import { type AuditSource, eraseRequest, receiptOf } from './audit/erase-request.ts'
 import { foldersFrom, forEachObject } from './audit/rewrite-audit.ts'
 import { noCounts } from './audit/rewrite-counts.ts'
 import { type ObjectToRewrite, readable } from './audit/rewrite-object.ts'
@@ -26,10 +26,11 @@ export async function findNewestAudited(options: NewestAuditedOptions): Promise<
   const installs = new Set(options.install_uuids)
   const newest = new Map<string, number>()
   const note = (request: Buffer, source: AuditSource) => {
-    const left = findLeft(request, source, { installs, after_ms })
-    if (left.size === 0) return
-    const { received_at_ms } = JSON.parse(request.toString('utf8')) as { received_at_ms: number }
-    for (const install of left) newest.set(install, Math.max(Math.round(received_at_ms), newest.get(install) ?? 0))
+    const received_at_ms = receiptOf(request, (id) => installs.has(id))
+    // Nearly all of them: a mark covers what was received before it, whatever it holds.
+    if (received_at_ms === null || received_at_ms <= after_ms) return
+    for (const install of findLeft(request, source, { installs, after_ms }))
+      newest.set(install, Math.max(Math.round(received_at_ms), newest.get(install) ?? 0))
   }
   const read = async ({ content, source }: ObjectToRewrite) => {
     if (source !== 'sdk') note(content, source)

@@ -34,6 +34,14 @@ export function eraseRequest(json: Buffer, source: AuditSource, markOf: MarkOf):
   return eraseBatch(json, { source, body, received_at_ms, minted: head.get('minted_event_ids'), markOf })
 }
 
+/** When a request was received, Unix epoch ms, that may hold events of installs; null for any other. Throws where the text is no request. */
+export function receiptOf(json: Buffer, isAsked: (install_uuid: string) => boolean): number | null {
+  if (!mayName(json, install_member, isAsked)) return null
+  const received_at_ms = numberOf(json, partsOf(json, 0).get('received_at_ms'))
+  if (received_at_ms === undefined) throw new RangeError('an audit object holds no request')
+  return received_at_ms
+}
+
 function eraseSingle(json: Buffer, body: Span, received_at_ms: number, markOf: MarkOf): ErasedRequest | null {
   const { install_uuid, ...times } = eventOf(json, body)
   if (install_uuid === null || !isErased({ received_at_ms, ...times }, markOf(install_uuid))) return null
