@@ -61,9 +61,10 @@ export interface EraserDeps extends Omit<RequestStore, 'findAudited' | 'whileRaw
 
 /** Between two looks whether consumers have ended the batches that hold everything up. */
 const wait_pause_ms = 250
-/** Completing erasures rests at least so long while others go on. */
-const rest_ms_min = 60_000
-/** Between two looks for new requests. */
+/** What is done for all apps rests so many times as long as it took, while the erasures of some go on; at least `rest_ms_min`. */
+const rests = 10
+const rest_ms_min = 1000
+/** Between two looks for new requests, at most. */
 const look_again_ms = 10_000
 
 /**
@@ -90,7 +91,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
 }
 
 interface RunTaking extends Taking {
-  /** Whether the last look for requests was some time ago: each reads the audit objects of a day of the apps that have new ones. */
+  /** Whether the last look for requests was some time ago: each may read the audit objects of a day of the apps that have new ones. */
   isDue(): boolean
 }
 
@@ -108,20 +109,36 @@ async function openTaking(deps: EraserDeps, failures: Failures, signal: AbortSig
     },
     failures,
   )
+  const look = resting(deps.now, look_again_ms)
   let is_away = false
-  let looked_ms = Number.NEGATIVE_INFINITY
   return {
     ...taking,
-    isDue: () => Math.abs(deps.now() - looked_ms) >= look_again_ms,
-    async take() {
-      if (is_away) return []
-      looked_ms = deps.now()
-      return taking.take().catch(async (err: unknown) => {
-        if (!(err instanceof AuditAwayError)) throw err
-        is_away = true
-        await failures.add(null, err)
-        return []
-      })
+    isDue: look.isOver,
+    take: () =>
+      look.after(async () => {
+        if (is_away) return []
+        return taking.take().catch(async (err: unknown) => {
+          if (!(err instanceof AuditAwayError)) throw err
+          is_away = true
+          await failures.add(null, err)
+          return []
+        })
+      }),
+  }
+}
+
+/** Has something rest for `rests` times as long as it took, and `most_ms` at most. */
+function resting(now: () => number, most_ms: number) {
+  let ended_ms = Number.NEGATIVE_INFINITY
+  let rest_ms = 0
+  return {
+    isOver: () => Math.abs(now() - ended_ms) >= rest_ms,
+    async after<T>(work: () => Promise<T>): Promise<T> {
+      const begun_ms = now()
+      const done = await work()
+      ended_ms = now()
+      rest_ms = Math.min(most_ms, Math.max(rest_ms_min, rests * Math.abs(ended_ms - begun_ms)))
+      return done
     },
   }
 }
@@ -142,7 +159,7 @@ const unfailed = ({ failures }: RunContext, apps: readonly string[]) => apps.fil
 async function carryOutFirst(context: RunContext, waiting: OpenWork[], signal: AbortSignal): Promise<void> {
   const { run, taking, failures, audit, pool, now, pause } = context
   const waits = new Map<string, number>()
-  const finish = finisher(context, failures, signal)
+  const finishing = resting(now, limits.erasure_finish_pause_ms)
   let noted_ms = Number.NEGATIVE_INFINITY
   let open = waiting
   let first = open.length > 0 ? null : await newestNumber(pool)
@@ -168,7 +185,8 @@ async function carryOutFirst(context: RunContext, waiting: OpenWork[], signal: A
         first ??= await newestNumber(pool)
       }
     }
-    await finish(moved)
+    // It rewrites parts of all apps.
+    if (!moved || finishing.isOver()) await finishing.after(() => completeEmptied(context, signal, failures))
     if (moved) continue
     if (Math.abs(now() - noted_ms) >= day_ms) {
       // Objects of events that came after earlier erasures wait for no consumer.
@@ -180,23 +198,6 @@ async function carryOutFirst(context: RunContext, waiting: OpenWork[], signal: A
   context.atStep?.('rewrite noted objects')
   await rewriteNoted()
   await completeEmptied(context, signal, failures, first)
-}
-
-/**
- * Completes the apps that have nothing else to erase, also while others go on. It rewrites parts of all apps, so while others go on it
- * rests for ten times as long as it took.
- */
-function finisher(deps: EraserDeps, failures: Failures, signal: AbortSignal): (moved: boolean) => Promise<void> {
-  const { now } = deps
-  let ended_ms = now()
-  let rest_ms = rest_ms_min
-  return async (moved) => {
-    if (moved && Math.abs(now() - ended_ms) < rest_ms) return
-    const begun_ms = now()
-    await completeEmptied(deps, signal, failures)
-    ended_ms = now()
-    rest_ms = Math.min(limits.erasure_finish_pause_ms, Math.max(rest_ms_min, 10 * (ended_ms - begun_ms)))
-  }
 }
 
 /**
