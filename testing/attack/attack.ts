@@ -16,6 +16,8 @@ export interface Attack {
   monthly_quota?: number
   /** The victim also sends installs and waits for their verdicts, and events and waits until its report counts them. */
   waits?: boolean
+  /** The victim also has installs of its own erased, and waits for their certificates. */
+  erases?: boolean
   /** The victim also sends batches of more than half a MiB, where the attack is long enough to be compared. */
   large_batches?: boolean
   /** Readies the data folder before the service starts, and names settings of it. `close` is called at the end. */

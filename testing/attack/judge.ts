@@ -1,5 +1,5 @@
 import type { Attack } from './attack.ts'
-import { type VictimFigures, victim_ms_max, victimSteps } from './victim.ts'
+import { type VictimFigures, type VictimStep, victim_ms_max, victimSteps } from './victim.ts'
 
 /** Largest growth of anonymous memory in one attack: 256 MiB for the judging thread, what it inflates, and 64 MiB of bodies. */
 export const growth_mib_max = 640
@@ -8,8 +8,8 @@ export const growth_mib_max = 640
 const slower_max = 2
 /** A machine with two cores delays a request by less than this by itself, ms. */
 const slow_ms_min = 100
-/** A large batch may wait for one or two of the attacker's, ms. */
-const slow_large_ms_min = 2500
+/** The same of single steps: a large batch may wait for one or two of the attacker's, and a run takes an erasure within ten seconds. */
+const slow_step_ms_min: Partial<Record<VictimStep, number>> = { large: 2500, erased: 15_000 }
 
 export interface Outcome {
   victim: VictimFigures
@@ -36,7 +36,7 @@ export function findFaults(
   for (const step of victimSteps) {
     const [seen, alone] = [victim.steps[step], control?.steps[step]]
     if (seen === undefined || alone === undefined) continue
-    const most_ms = Math.max(step === 'large' ? slow_large_ms_min : slow_ms_min, slower_max * alone.p99_ms)
+    const most_ms = Math.max(slow_step_ms_min[step] ?? slow_ms_min, slower_max * alone.p99_ms)
     if (seen.p99_ms > most_ms) found.push(`p99 of ${step}: ${seen.p99_ms} ms, and ${alone.p99_ms} ms in the control`)
   }
   if (reported !== victim.accepted) found.push(`${victim.accepted} events of the victim accepted, ${reported} reported`)

@@ -67,6 +67,7 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const wanted: Partial<Record<VictimStep, boolean | undefined>> = {
     verdict: attack.waits,
     fresh: attack.waits,
+    erased: attack.erases,
     large: attack.large_batches && seconds >= judged_s_min,
   }
   const steps = victimSteps.filter((step) => !(step in wanted) || wanted[step] === true)
@@ -76,7 +77,7 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   const answers = countAnswers()
   const printed = service.output().length
   const memory = watchMemory(service.pid)
-  const victim = startVictim(url, tenant, steps)
+  const victim = startVictim(url, tenant, steps, token)
   await pause(calm_ms)
   const started_ms = Date.now()
   const signal = endOf(attack, answers, seconds)
@@ -112,7 +113,7 @@ async function controlOf(
 ) {
   const { url, data_dir, seconds } = place
   const [tenant, attacker] = await Promise.all([makeTenant(url, token, 'Control'), makeTenant(url, token, 'Ordinary')])
-  const victim = startVictim(url, tenant, steps)
+  const victim = startVictim(url, tenant, steps, token)
   const signal = AbortSignal.timeout(seconds * 1000)
   const target = { ...place, attacker, victim: tenant, started_ms: Date.now(), signal, answers: countAnswers() }
   await Promise.all([attack.ordinary?.(target), pause(seconds * 1000)])

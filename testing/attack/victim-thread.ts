@@ -2,10 +2,12 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
+import type { Certificate } from '@tributary/contracts/admin/erasures'
 import { report_path } from '@tributary/contracts/reports'
 import { declaredRoutes } from '@tributary/standalone/declared-routes'
 import { Agent, request } from 'undici'
-import { victim_ip } from './addresses.ts'
+import { adminApi } from '../fuzz/tenants.ts'
+import { proxy_address, victim_ip } from './addresses.ts'
 import { answerName } from './answers.ts'
 import { type AttackTenant, signedHeaders } from './tenants.ts'
 import {
@@ -33,7 +35,8 @@ const phone = {
 }
 
 /** Sends requests until its end, each on a new connection. */
-function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimStep[]) {
+function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimStep[], admin_token: string) {
+  const admin = adminApi(url, admin_token)
   const agent = new Agent({ pipelining: 0 })
   const times = new Map<VictimStep, number[]>(wanted.map((step) => [step, []]))
   const faults: string[] = []
@@ -74,10 +77,15 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
   const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
   /** Asks until an answer is what was waited for. */
-  async function watch(path: string, isThere: (text: string) => boolean, fault: string) {
+  async function watch(
+    path: string,
+    isThere: (text: string) => boolean,
+    fault: string,
+    headers: Record<string, string> = bearer(tenant.watch_key),
+  ) {
     const until_ms = performance.now() + answer_ms_max
     while (performance.now() < until_ms) {
-      const { status, text } = await ask(path, bearer(tenant.watch_key))
+      const { status, text } = await ask(path, headers)
       if (status === 0 || (status === 200 && isThere(text))) return
       await pause(watch_ms)
     }
@@ -119,6 +127,21 @@ function startVictim(url: string, tenant: AttackTenant, wanted: readonly VictimS
       }
       await watch(path, isCounted, 'an event was not reported in time')
     },
+    /** The time holds the request and the wait for the certificate. The event counts for nothing once it is erased. */
+    async erased() {
+      const { app_id } = tenant
+      const install_uuid = randomUUID()
+      const body = Buffer.from(JSON.stringify({ events: [makeEvent(install_uuid)] }))
+      await send(declaredRoutes.sendBatch.path, signedHeaders(tenant, body), body)
+      await admin('/erasures', { app_id, install_uuid })
+      // It answers when the run has ended, which may be later than this erasure.
+      admin('/erasures/run').catch((error: Error) => faults.push(error.message))
+      const path = `${declaredRoutes.getErasure.path}?${new URLSearchParams({ app_id, install_uuid })}`
+      const isErased = (text: string) => (JSON.parse(text) as Certificate).state === 'completed'
+      // Only the machine itself may ask for it.
+      const headers = { ...bearer(admin_token), 'x-forwarded-for': proxy_address }
+      await watch(path, isErased, 'an erasure was not completed in time', headers)
+    },
   }
   const loops = wanted.map(async (name) => {
     while (!stopping) {
@@ -156,8 +179,13 @@ const makeEvent = (install_uuid: string) => ({
   event_ts_ms: Date.now(),
 })
 
-const { url, tenant, steps } = workerData as { url: string; tenant: AttackTenant; steps: readonly VictimStep[] }
-const victim = startVictim(url, tenant, steps)
+const { url, tenant, steps, admin_token } = workerData as {
+  url: string
+  tenant: AttackTenant
+  steps: readonly VictimStep[]
+  admin_token: string
+}
+const victim = startVictim(url, tenant, steps, admin_token)
 await once(parentPort!, 'message')
 parentPort!.postMessage(await victim.end())
 parentPort!.close()

@@ -18,12 +18,12 @@ export interface Times {
 
 /**
  * What the victim does; `verdict`: it sends an install and waits until it is decided; `fresh`: it sends an event and waits
- * until its report counts it; `large`: a batch of more than half a MiB, which the gateway judges in a thread.
+ * until its report counts it; `erased`: it sends an event of an install, and waits until the erasure of that is completed; `large`: a batch of more than half a MiB, which the gateway judges in a thread.
  */
-export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict', 'fresh', 'large'] as const
+export const victimSteps = ['event', 's2s', 'report', 'click', 'verdict', 'fresh', 'erased', 'large'] as const
 export type VictimStep = (typeof victimSteps)[number]
 /** Steps that wait for consumers. */
-export const waitingSteps: readonly VictimStep[] = ['verdict', 'fresh']
+export const waitingSteps: readonly VictimStep[] = ['verdict', 'fresh', 'erased']
 
 /** The times of all requests together, and of each step. */
 export interface VictimFigures extends Times {
@@ -35,10 +35,11 @@ export interface VictimFigures extends Times {
 
 /**
  * Starts an ordinary customer with its own address that sends events, reads reports, clicks and installs. It runs in its own thread, so that
- * the attacker's work does not delay it.
+ * the attacker's work does not delay it. The token is for erasures, which its operator asks for.
  */
-export function startVictim(url: string, tenant: AttackTenant, steps: readonly VictimStep[]) {
-  const worker = new Worker(new URL('victim-thread.ts', import.meta.url), { workerData: { url, tenant, steps } })
+export function startVictim(url: string, tenant: AttackTenant, steps: readonly VictimStep[], admin_token = '') {
+  const workerData = { url, tenant, steps, admin_token }
+  const worker = new Worker(new URL('victim-thread.ts', import.meta.url), { workerData })
   const figures = once(worker, 'message')
   figures.catch(() => {}) // `end` throws it
   return {

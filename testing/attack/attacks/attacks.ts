@@ -3,6 +3,7 @@ import { adminGuesses } from './admin-guesses.ts'
 import { claimedTransactions } from './claimed-transactions.ts'
 import { crowdedDevices, installsAhead } from './crowded-keys.ts'
 import { erasureFlood, erasuresOfOthers, leakedSecret } from './erasure-flood.ts'
+import { deletionsWithoutEnd, erasureBehindBacklog } from './erasure-queue.ts'
 import { forgedInstalls } from './forged-installs.ts'
 import { endlessBodies, heldBackBodies } from './held-back-bodies.ts'
 import { hostileJson } from './hostile-json.ts'
@@ -33,6 +34,8 @@ export const attacks: readonly Attack[] = [
   erasureFlood,
   leakedSecret,
   erasuresOfOthers,
+  erasureBehindBacklog,
+  deletionsWithoutEnd,
   clickFlood,
   lostStorePages,
   postbackFlood,
