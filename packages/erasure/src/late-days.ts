@@ -28,7 +28,8 @@ export interface LateDays {
 
 interface Blanking {
   before: string
-  company_id: string
+  /** The one row is of all companies. */
+  company_id: null
 }
 
 /** Late days over PostgreSQL. While it is away, `note` goes by what it answered up to ten minutes ago, and rejects for a late day. */
@@ -76,7 +77,7 @@ export const notingLateDays = <Store extends Pick<AuditStore, 'putOnce'>>(audit:
 
 async function findBlanking(pool: Pool): Promise<Blanking | null> {
   const { rows } = await pool.query<{ before: string }>('SELECT before::text AS before FROM blanking')
-  return rows[0] === undefined ? null : { before: rows[0].before, company_id: '' }
+  return rows[0] === undefined ? null : { before: rows[0].before, company_id: null }
 }
 
 async function noteLateDay(pool: Pool, { app_id, day }: ObjectPlace): Promise<void> {

@@ -10,6 +10,7 @@ import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
+import { noLateDays } from '@tributary/testing/twins/no-late-days'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
@@ -49,6 +50,7 @@ const busy = {
       clickWriter({
         ...{ clickhouse, now, audit: memoryAuditStore(), redecisions: memoryRedecisions() },
         attributionApps: memoryAttributionApps([{ app_id }]),
+        late: noLateDays,
       }),
       Array.from({ length: limits.click_batch_rows_max }, (_, n) =>
         clickOf({ app_id, clicked_at_ms: noon + n, device_hashes: [`a${n}`, `b${n}`] }),

@@ -9,6 +9,7 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
+import { noLateDays } from '@tributary/testing/twins/no-late-days'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
@@ -35,6 +36,7 @@ beforeEach(async () => {
       audit,
       redecisions: memoryRedecisions(),
       attributionApps: memoryAttributionApps(),
+      late: noLateDays,
       logger,
       now: Date.now,
     }),

@@ -9,7 +9,12 @@ const retry_pause_ms = 500
 /** How long a request waits for a fresh answer when it could have a stale one. */
 const stale_after_wait_ms = 1_000
 
-export interface LookupOptions<Row, Value extends { company_id: string }> {
+/** A value that a change of its company makes stale; null belongs to none. */
+interface OfCompany {
+  company_id: string | null
+}
+
+export interface LookupOptions<Row, Value extends OfCompany> {
   /** Queries PostgreSQL; null when there is no such row. */
   load(key: string): Promise<Row | null>
   /** May throw for a row that can't be used (a secret without its master key). */
@@ -34,7 +39,7 @@ export interface CachedLookup<Value> {
 
 interface Entry<Value> {
   answer: Promise<Value | null>
-  /** Null for an unknown key. */
+  /** Null also for an unknown key. */
   company_id: string | null
   loaded_at: number
   fresh_until: number
@@ -52,9 +57,7 @@ interface Load<Value> {
  * Answers from memory: fresh for 10 s at most, going on for 10 minutes while PostgreSQL is away
  * (docs/rules.md#credentials-in-memory).
  */
-export function cachedLookup<Row, Value extends { company_id: string }>(
-  options: LookupOptions<Row, Value>,
-): CachedLookup<Value> {
+export function cachedLookup<Row, Value extends OfCompany>(options: LookupOptions<Row, Value>): CachedLookup<Value> {
   const { load, toValue, now, onFailure, onStaleAnswer } = options
   const known = new LRUCache<string, Entry<Value>>({ max: known_entries_max })
   // Apart, so that a flood of made-up keys can't push known ones out.
@@ -86,7 +89,7 @@ export function cachedLookup<Row, Value extends { company_id: string }>(
     const value = row === null ? null : usable(row)
     // The answer may lack a change that came while the query ran. Requests from before the change get it, and it is kept
     // only as stale, never in place of a younger answer.
-    const overtaken = value === null ? changed.size > 0 : changed.has('*') || changed.has(value.company_id)
+    const overtaken = value === null ? changed.size > 0 : changed.has('*') || changed.has(value.company_id ?? '*')
     if (!overtaken) keep(key, value, loaded_at, loaded_at + limits.credentials_fresh_ms)
     else if (value !== null && !known.has(key) && !unknown.has(key))
       keep(key, value, loaded_at, Number.NEGATIVE_INFINITY)

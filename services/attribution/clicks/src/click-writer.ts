@@ -55,8 +55,8 @@ export type ClickStep = 1 | 2 | 3
 export interface ClickWriterDeps {
   clickhouse: Clickhouse
   audit: Pick<AuditStore, 'putOnce'>
-  /** Retention hears of no late archive where it is absent. */
-  late?: LateDays
+  /** Knows of archives that come under days which retention may have blanked. */
+  late: LateDays
   attributionApps: Pick<AttributionApps, 'find'>
   redecisions: Pick<RedecisionList, 'add'>
   /** Tombstones; without them no click counts as erased. */
@@ -128,7 +128,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       for (const [day, ofDay] of Map.groupBy(unarchived, ({ record }) => utcDay(record.timestamp_ms))) {
         const range = { source, partition, from, to, day }
         const kept = ofDay.map(({ value }) => value.click)
-        await late?.note(new Set(kept.map(({ app_id }) => app_id)), day)
+        await late.note(new Set(kept.map(({ app_id }) => app_id)), day)
         await timed('archive', () => archiveClicks(audit, range, kept))
       }
       await crash(1)

@@ -10,6 +10,7 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
+import { noLateDays } from '@tributary/testing/twins/no-late-days'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
@@ -55,6 +56,7 @@ await describeWithEngine('kafka', (kafka) => {
       redecisions,
       audit,
       attributionApps: memoryAttributionApps([{ app_id }]),
+      late: noLateDays,
       logger,
       now: Date.now,
     }

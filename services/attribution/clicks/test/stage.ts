@@ -12,6 +12,7 @@ import { type MemoryAuditStore, memoryAuditStore } from '@tributary/testing/twin
 import { type MemoryBroker, memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { type MemoryRedecisions, memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import type { MemoryTombstones } from '@tributary/testing/twins/memory-tombstones'
+import { noLateDays } from '@tributary/testing/twins/no-late-days'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { expect, vi } from 'vitest'
@@ -93,7 +94,7 @@ export interface Stage {
   redecisions: MemoryRedecisions
   attributionApps: ReturnType<typeof memoryAttributionApps>
   erased?: MemoryTombstones
-  late?: ClickWriterDeps['late']
+  late: ClickWriterDeps['late']
 }
 
 export const makeStage = (): Stage => ({
@@ -101,6 +102,7 @@ export const makeStage = (): Stage => ({
   audit: memoryAuditStore(),
   redecisions: memoryRedecisions({ partitions }),
   attributionApps: memoryAttributionApps(),
+  late: noLateDays,
 })
 
 /** A life of the click-writer. `crash` is that of the kit, `deps.crash` that of its own steps. */
