@@ -31,8 +31,8 @@ export const erasureMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#erased-installs',
     promise: 'the latest mark of several erasures counts',
     file: 'packages/erasure/src/tombstones/tombstone-table.ts',
-    from: 'Math.max(found ?? 0, slots.marks[at]!)',
-    to: 'found ?? slots.marks[at]!',
+    from: 'Math.max(found.mark_ms, slots.marks[at]!)',
+    to: 'found.mark_ms || slots.marks[at]!',
     tests: ['packages/erasure/test/tombstone-table.domain.test.ts'],
   },
   {
