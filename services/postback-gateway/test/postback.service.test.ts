@@ -31,7 +31,7 @@ describe('a postback', () => {
     expect(await gateway.send(bodyFor(url), { path: url })).toMatchObject({ status: 200 })
     expect(gateway.received().map(({ protocol }) => protocol)).toEqual([skanPaths.includes(url) ? 'skan' : 'aak'])
     const { statusCode, headers } = await gateway.app.inject({ method: 'PUT', url })
-    expect([statusCode, headers.allow]).toEqual([405, 'POST, GET'])
+    expect([statusCode, headers.allow]).toEqual([405, 'POST, GET, HEAD'])
   })
 
   it.each(['application/jwt', 'text/plain', 'application/json', 'not a type', undefined])(
