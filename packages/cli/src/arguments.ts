@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs'
-import { day_ms } from '@tributary/contracts/limits'
+import { isTimeWithoutZone } from '@tributary/domain/accept/fault-message'
 import { InvalidArgumentError } from 'commander'
 import { CliError } from './errors.ts'
 
@@ -44,6 +44,8 @@ export function instantAt(text: string, now_ms: number): number {
   if (/^-?\d{5,16}$/.test(text) || text === '0') return Number(text)
   const is_time = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text)
   const at_ms = is_time ? Date.parse(text) : Number.NaN
+  if (isTimeWithoutZone(text))
+    throw new InvalidArgumentError('The time has no zone: add Z for UTC, or an offset such as +02:00.')
   // Date.parse reads February 31 as a day in March.
   const same_day = !Number.isNaN(at_ms) && (text.length > 10 || new Date(at_ms).toISOString().startsWith(text))
   if (!same_day)

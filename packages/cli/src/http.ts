@@ -67,7 +67,6 @@ const explained: Record<string, string> = {
   unknown_or_revoked_key: 'The server key is unknown or revoked.',
   invalid_or_revoked_key: 'The server key is unknown or revoked.',
   company_suspended: 'The company of this key is suspended.',
-  bad_signature: 'The signing secret does not belong to this app key.',
   scope_missing: 'The server key lacks the scope for this: see tributary key list.',
   cap_exceeded: 'The monthly quota of the company is used up.',
   unknown_company: 'No company has this id.',

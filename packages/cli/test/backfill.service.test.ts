@@ -30,7 +30,7 @@ describe('tributary backfill', () => {
     expect(sizes.length).toBeGreaterThan(2)
   })
 
-  it('writes rejected lines beside with line number, reason, field and the line, and sends the rest', async () => {
+  it('writes rejected lines beside with line number, reason, field, message and the line, and sends the rest', async () => {
     const { shelf, env } = await bulkService(() => null)
     const lines = [
       JSON.stringify(event(1)),
@@ -45,10 +45,10 @@ describe('tributary backfill', () => {
     const run = await tributary(['backfill', '--key', key, '--json', path], env)
     expect(answerOf(run)).toEqual(totals(2, 4))
     expect(await rejectedBeside(path)).toEqual([
-      { line: 2, reason: 'bad_json', field: null, text: 'no json' },
-      { line: 4, reason: 'missing_required_fields', field: null, text: '[1]' },
-      { line: 5, reason: 'missing_required_fields', field: null, text: lines[4] },
-      { line: 6, reason: 'invalid_field', field: 'revenue', text: lines[5] },
+      { line: 2, reason: 'bad_json', field: null, message: null, text: 'no json' },
+      { line: 4, reason: 'missing_required_fields', field: null, message: null, text: '[1]' },
+      { line: 5, reason: 'missing_required_fields', field: null, message: null, text: lines[4] },
+      { line: 6, reason: 'invalid_field', field: 'revenue', message: 'revenue is a number.', text: lines[5] },
     ])
     expect([...shelf.events.values()].map(({ event_id }) => event_id)).toEqual(['e1', 'e4'])
   })
@@ -152,17 +152,20 @@ describe('tributary backfill', () => {
     expect(shelf.events.size).toBeGreaterThan(10_000)
   })
 
-  it('reads CSV with renamed columns, constants, absent values and typed fields', async () => {
+  it('reads CSV with renamed columns, constants, absent values and typed fields; a time without zone says so', async () => {
     const { shelf, env } = await bulkService(() => null)
     const path = await fileWith(
       'a.csv',
-      'id,when,user,amount,note,junk\nx1,2013-01-01T10:00:00Z,i1,14.5,"a, ""b""",1\nx2,1357000000000,i2,NA,,2\nx3,1\n',
+      'id,when,user,amount,note,junk\nx1,2013-01-01T10:00:00Z,i1,14.5,"a, ""b""",1\nx2,1357000000000,i2,NA,,2\nx3,1\nx4,2013-01-01 10:00:00,i4,1,,\n',
     )
     const map = ['id=event_id', 'when=event_ts_ms', 'user=install_uuid', 'amount=revenue', 'note=props.note', 'junk=']
     const args = ['backfill', '--key', key, '--json', path, '--set', 'event_name=buy', '--absent', 'NA']
     const run = await tributary([...args, ...map.flatMap((pair) => ['--map', pair])], env)
-    expect(answerOf(run)).toEqual(totals(2, 1))
-    expect(await rejectedBeside(path)).toEqual([{ line: 4, reason: 'bad_csv', field: null, text: 'x3,1' }])
+    expect(answerOf(run)).toEqual(totals(2, 2))
+    expect(await rejectedBeside(path)).toEqual([
+      { line: 4, reason: 'bad_csv', field: null, message: null, text: 'x3,1' },
+      { line: 5, reason: 'time_without_zone', field: null, message: null, text: 'x4,2013-01-01 10:00:00,i4,1,,' },
+    ])
     expect([...shelf.events.values()]).toEqual([
       {
         event_id: 'x1',

@@ -69,7 +69,13 @@ export class EventShelf {
       const missing = typeof event.install_uuid !== 'string' || typeof event.event_name !== 'string'
       if (missing) return { event_id, status: 'rejected', reason: 'missing_required_fields' }
       if (typeof event.revenue === 'string') {
-        return { event_id, status: 'rejected', reason: 'invalid_field', field: 'revenue' }
+        return {
+          event_id,
+          status: 'rejected',
+          reason: 'invalid_field',
+          field: 'revenue',
+          message: 'revenue is a number.',
+        }
       }
       const key = `${event.install_uuid} ${event_id ?? `none ${this.events.size}`}`
       if (!this.events.has(key)) this.events.set(key, event)

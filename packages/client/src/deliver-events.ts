@@ -17,7 +17,7 @@ export interface Outgoing {
 /** The final result for an event. `repeated`: the service may have taken it twice, see `Delivered`. */
 export type Outcome =
   | { status: 'accepted'; repeated: boolean }
-  | { status: 'rejected'; reason: string; field: string | null }
+  | { status: 'rejected'; reason: string; field: string | null; message: string | null }
 
 export interface Settled<E> {
   event: E
@@ -64,7 +64,7 @@ function refusedFor({ event_name, platforms }: Outgoing, code: string): string |
  */
 export async function deliverEvents<E extends Outgoing>(all: readonly E[], deps: DeliveryDeps<E>): Promise<void> {
   const judged = all.map((event) => ({ event, code: deps.refusals.find(event) }))
-  const foreseen = judged.flatMap(({ event, code }) => (code === null ? [] : [reject(event, code)]))
+  const foreseen = judged.flatMap(({ event, code }) => (code === null ? [] : [reject(event, code, {})]))
   if (foreseen.length > 0) await deps.settle(foreseen)
   const events = judged.flatMap(({ event, code }) => (code === null ? [event] : []))
   if (events.length === 0) return
@@ -78,16 +78,21 @@ export async function deliverEvents<E extends Outgoing>(all: readonly E[], deps:
   const [only] = events
   if (events.length === 1 && only !== undefined) {
     deps.refusals.learn(only, code)
-    return deps.settle([reject(only, code, error.field)])
+    const message = error.message === error.code ? undefined : error.message
+    return deps.settle([reject(only, code, { field: error.field, message })])
   }
   const middle = Math.ceil(events.length / 2)
   await deliverEvents(events.slice(0, middle), deps)
   await deliverEvents(events.slice(middle), deps)
 }
 
-const reject = <E>(event: E, reason: string, field?: string): Settled<E> => ({
+const reject = <E>(
+  event: E,
+  reason: string,
+  { field, message }: Pick<EventResult, 'field' | 'message'>,
+): Settled<E> => ({
   event,
-  outcome: { status: 'rejected', reason, field: field ?? null },
+  outcome: { status: 'rejected', reason, field: field ?? null, message: message ?? null },
 })
 
 /** The events caused these refusals, so fewer events may pass. */
@@ -107,7 +112,7 @@ function readResults<E extends Outgoing>(events: readonly E[], answer: Answer, r
   if (!Array.isArray(results) || results.length !== events.length) throw unexpectedAnswer('no result for each event')
   return events.map((event, index): Settled<E> => {
     const result = results[index] as Partial<EventResult> | null
-    if (result?.status === 'rejected') return reject(event, result.reason ?? 'rejected', result.field)
+    if (result?.status === 'rejected') return reject(event, result.reason ?? 'rejected', result)
     if (result?.status !== 'accepted') throw unexpectedAnswer('a result that is neither accepted nor rejected')
     if (event.event_id !== undefined && result.event_id !== event.event_id)
       throw unexpectedAnswer('results of other events')

@@ -39,6 +39,8 @@ export interface EventResult {
   status: 'accepted' | 'rejected'
   reason?: string | undefined
   field?: string | undefined
+  /** What was wrong, for people. */
+  message?: string | undefined
 }
 
 /** The 200 answer of `/s2s/event`. */

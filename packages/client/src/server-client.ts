@@ -26,6 +26,8 @@ export interface BulkEventResult {
   /** The reason for this event, or the error code when a whole request was refused because of it. */
   reason?: string
   field?: string
+  /** What was wrong, for people. */
+  message?: string
 }
 
 export interface BulkResult {
@@ -202,6 +204,7 @@ const resultOf = (event_id: string, outcome: Outcome): BulkEventResult =>
         status: 'rejected',
         reason: outcome.reason,
         ...(outcome.field === null ? {} : { field: outcome.field }),
+        ...(outcome.message === null ? {} : { message: outcome.message }),
       }
 
 const resultsOf = (waiting: readonly Waiting[]): BulkEventResult[] => waiting.map(({ result }) => result)

@@ -5,19 +5,23 @@ import type { AppCredential, CompanyCredential, Credentials } from '@tributary/t
 import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify'
 import { noteSender } from './observe-requests.ts'
 
-/** An `onRequest` hook: 400 `missing_auth_headers` unless all three headers are there and not empty. */
-export const requireAuthHeaders: onRequestHookHandler = (request, _reply, done) => {
-  const { headers } = request
-  const all = headers['x-service-company-key'] && headers['x-service-app-key'] && headers['x-service-signature']
-  done(all ? undefined : new CodedError('missing_auth_headers'))
+const key_headers = ['X-Service-Company-Key', 'X-Service-App-Key']
+
+/** An `onRequest` hook: 400 `missing_auth_headers`, which names them, unless these headers are there and not empty. */
+function requireHeaders(names: readonly string[]): onRequestHookHandler {
+  const keys = names.map((name) => name.toLowerCase())
+  return ({ headers }, _reply, done) => {
+    if (keys.every((key) => headers[key])) return done()
+    const missing = names.filter((_name, index) => !headers[keys[index]!])
+    done(new CodedError('missing_auth_headers', { message: `Missing or empty: ${missing.join(', ')}.` }))
+  }
 }
 
-/** An `onRequest` hook of a route that takes no signature: 400 `missing_auth_headers` unless both keys are there. */
-export const requireKeyHeaders: onRequestHookHandler = (request, _reply, done) => {
-  const { headers } = request
-  const both = headers['x-service-company-key'] && headers['x-service-app-key']
-  done(both ? undefined : new CodedError('missing_auth_headers'))
-}
+/** The hook of a route that takes a signature. */
+export const requireAuthHeaders = requireHeaders([...key_headers, 'X-Service-Signature'])
+
+/** The hook of a route that takes none. */
+export const requireKeyHeaders = requireHeaders(key_headers)
 
 type SdkCredentials = Pick<Credentials, 'findApp' | 'findCompany'>
 
@@ -76,11 +80,15 @@ export function takeSigned(request: FastifyRequest, now_ms: number): SdkSender &
   if (sender === null || sender instanceof Error) throw sender ?? new Error('the keys were not looked up')
   const wire = body as Buffer
   if (!isSigned(sender.app, wire, headers['x-service-signature'] as string, now_ms)) {
-    throw new CodedError('bad_signature')
+    throw new CodedError('bad_signature', { message: usual_causes })
   }
   request.holdAsSigned()
   return { ...sender, wire }
 }
+
+const usual_causes =
+  'The signature is the lower-case hex HMAC-SHA256 of the bytes of the body, keyed with the signing secret. Usual causes: ' +
+  'the JSON was encoded again after signing; it was signed before gzip, not after; the secret is that of another app, or was replaced.'
 
 /** Tries every valid secret, even after one that fits: the time must not tell which one it was. */
 function isSigned(app: AppCredential, wire: Buffer, signature: string, now_ms: number): boolean {

@@ -90,7 +90,8 @@ describe('POST /event accepts', () => {
     ]
     const { results, accepted, rejected } = (await gateway.event(batch(...events))).json()
     expect([accepted, rejected]).toEqual([3, 6])
-    expect(results).toEqual([
+    const messages = results.flatMap(({ message }: { message?: string }) => message ?? [])
+    expect(results.map(({ message, ...rest }: { message?: string }) => rest)).toEqual([
       { event_id: 'a', status: 'accepted' },
       { event_id: 'bad id', status: 'rejected', reason: 'bad_event_id' },
       { event_id: 'c', status: 'accepted' },
@@ -100,6 +101,14 @@ describe('POST /event accepts', () => {
       { event_id: 'f', status: 'rejected', reason: 'event_ts_ms_out_of_range', field: 'event_ts_ms' },
       { event_id: 'g', status: 'rejected', reason: 'invalid_field', field: 'revenue' },
       { event_id: null, status: 'rejected', reason: 'bad_event_id' },
+    ])
+    expect(messages).toEqual([
+      'event_id is 1 to 128 visible ASCII characters, and an app sends one.',
+      'An event is a JSON object.',
+      'install_uuid is absent or empty.',
+      'event_ts_ms is from 2010 to 24 h ahead of now, in milliseconds.',
+      'revenue is a number, not text, of at most 1000000000 in amount.',
+      'event_id is 1 to 128 visible ASCII characters, and an app sends one.',
     ])
     const ids = gateway.envelopes().map(({ install_uuid, events }) => [install_uuid, ...events.map((e) => e.event_id)])
     expect(ids.sort()).toEqual([
@@ -177,11 +186,6 @@ describe('POST /event refuses', () => {
       gateway.event(body, headers)
   const gzip = { 'content-encoding': 'gzip' }
   const cases: [string, number, () => ReturnType<Gateway['event']>][] = [
-    ...['x-service-company-key', 'x-service-app-key', 'x-service-signature'].flatMap(
-      (name): [string, number, () => ReturnType<Gateway['event']>][] => [
-        ['missing_auth_headers', 400, () => gateway.event(batch(event()), { [name]: '' })],
-      ],
-    ),
     ['body_too_large', 413, signed('x'.repeat(limits.sdk_body_bytes_max + 1))],
     ['empty_body', 400, signed('')],
     ['empty_body', 400, signed(gzipSync(''), gzip)],
@@ -246,6 +250,25 @@ describe('POST /event refuses', () => {
     expect(answer.json().request_id).toBe(answer.headers['x-request-id'])
     expect(gateway.audit.objects.size).toBe(0)
     expect(gateway.records()).toEqual([])
+  })
+
+  test('missing_auth_headers, and names each header that is missing or empty', async () => {
+    const names = ['X-Service-Company-Key', 'X-Service-App-Key', 'X-Service-Signature']
+    for (const missing of [[0], [1], [2], [0, 2], [0, 1, 2]].map((some) => some.map((index) => names[index]!))) {
+      const headers = Object.fromEntries(missing.map((name) => [name.toLowerCase(), '']))
+      const answer = await gateway.event(batch(event()), headers)
+      const { error, message } = answer.json()
+      expect([answer.statusCode, error]).toEqual([400, 'missing_auth_headers'])
+      expect(message).toBe(`Missing or empty: ${missing.join(', ')}.`)
+      expect([gateway.audit.objects.size, gateway.records().length]).toEqual([0, 0])
+    }
+  })
+
+  test('bad_signature with the usual causes, the same ones for every wrong signature', async () => {
+    const wrong = ['a'.repeat(64), 'short', 'A'.repeat(64)]
+    const answers = wrong.map((signature) => gateway.event(batch(event()), { 'x-service-signature': signature }))
+    const messages = new Set((await Promise.all(answers)).map((answer) => answer.json().message))
+    expect([...messages]).toEqual([expect.stringMatching(/again after signing.*before gzip.*another app/)])
   })
 
   test('the first fault of the order wins, whatever else is wrong', async () => {

@@ -1,5 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
-import { CliError } from '../errors.ts'
+import { isTimeWithoutZone } from '@tributary/domain/accept/fault-message'
+import { CliError, usageError } from '../errors.ts'
 import { csvRecords } from './csv-records.ts'
 import { toFileLine, wrapping_bytes } from './events.ts'
 import { type FileLine, type OpenedFile, splitLines } from './lines.ts'
@@ -7,7 +8,7 @@ import { type Mapping, put } from './mapping.ts'
 
 const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
 
-/** Events of a CSV file with a header line. Rejects a row that is not CSV or has another number of columns. */
+/** Events of a CSV file with a header line. Rejects a row that is not CSV, has another number of columns, or a time without zone. */
 export async function* csvLines(
   file: OpenedFile,
   content: AsyncIterable<Buffer>,
@@ -17,7 +18,11 @@ export async function* csvLines(
   for await (const { line, text, fields } of csvRecords(splitLines(content, bytes_max))) {
     if (columns === null) columns = columnsOf(fields ?? [text], mapping)
     else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
-    else yield toFileLine(line, text, JSON.stringify(toEventFields(columns, fields, mapping)), file, bytes_max)
+    else {
+      const event = toEventFields(columns, fields, mapping)
+      if (isTimeWithoutZone(event.event_ts_ms)) yield { line, text, reason: 'time_without_zone' }
+      else yield toFileLine(line, text, JSON.stringify(event), file, bytes_max)
+    }
   }
 }
 
@@ -43,7 +48,11 @@ function columnsOf(header: readonly string[], { map, set }: Mapping): string[] {
   return fields
 }
 
-function toEventFields(fields: readonly string[], record: readonly string[], { set, absent }: Mapping): object {
+function toEventFields(
+  fields: readonly string[],
+  record: readonly string[],
+  { set, absent }: Mapping,
+): Record<string, unknown> {
   const event: Record<string, unknown> = Object.create(null)
   for (const [field, value] of set) put(event, field, value)
   fields.forEach((field, index) => {

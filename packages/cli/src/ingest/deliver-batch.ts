@@ -9,6 +9,8 @@ export interface RejectedLine {
   /** The reason for this event, or the error code when a whole request was refused because of it. */
   reason: string
   field: string | null
+  /** What was wrong, for people; null where the reason says it. */
+  message: string | null
   text: string
 }
 
@@ -44,11 +46,11 @@ export async function deliverBatch(
   const lineOf = new Map<Event, FileLine>()
   for (const line of lines) {
     if ('event' in line) lineOf.set(line.event, line)
-    else outcome.rejected.push(reject(line, line.reason, null))
+    else outcome.rejected.push(reject(line, { reason: line.reason, field: null, message: null }))
   }
   const settle = (settled: readonly Settled<Event>[]) => {
     for (const { event, outcome: of } of settled) {
-      if (of.status === 'rejected') outcome.rejected.push(reject(lineOf.get(event)!, of.reason, of.field))
+      if (of.status === 'rejected') outcome.rejected.push(reject(lineOf.get(event)!, of))
       else outcome.accepted += 1
       const again = of.status === 'accepted' && (of.repeated || sent_before)
       if (again && !event.own_id) outcome.duplicates_possible += 1
@@ -59,11 +61,10 @@ export async function deliverBatch(
   return outcome
 }
 
-const reject = ({ line, text }: FileLine, reason: string, field: string | null): RejectedLine => ({
-  line,
-  reason,
-  field,
-  text,
+type Cause = Pick<RejectedLine, 'reason' | 'field' | 'message'>
+
+const reject = ({ line, text }: FileLine, { reason, field, message }: Cause): RejectedLine => ({
+  ...{ line, reason, field, message, text },
 })
 
 /** Retries for the time of `--retry-for`. A 429 is not a failure and may come any number of times. */

@@ -36,6 +36,11 @@ describe('tributary reports events', () => {
     for (const { stdout } of await Promise.all(ways)) expect(JSON.parse(stdout)).toEqual(report)
     const none = await tributary([...hidden, '--json'], env)
     expect([none.code, JSON.parse(none.stderr).error]).toEqual([2, 'usage'])
+    const zoneless = await tributary([...words, '--since', '2013-01-01T10:00', '--json'], env)
+    expect([zoneless.code, zoneless.stderr]).toEqual([
+      2,
+      expect.stringContaining('The time has no zone: add Z for UTC'),
+    ])
     const text = await tributary(words, env)
     expect(text.stdout).toBe(
       'day\tevent_name\tevents\tunique_installs\trevenue_usd\n2013-01-01\tdeparture\t3\t2\t14.5\n',

@@ -91,6 +91,7 @@ export const EventResult = z.object({
     .optional()
     .describe(`Why an event was rejected: ${rejectReasons.join(', ')}. Sent again, it would be rejected again.`),
   field: z.string().optional().describe('The field that was wrong.'),
+  message: z.string().optional().describe('What was wrong, for people. It may change.'),
 })
 export type EventResult = z.infer<typeof EventResult>
 

@@ -2,6 +2,7 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import type { EventResult } from '@tributary/contracts/event'
 import { type AcceptedEvent, echo, findEventFault, isJsonObject } from './accept-event.ts'
+import { faultMessage } from './fault-message.ts'
 
 export interface BatchVerdict {
   /** Events in the order they came; those without an `event_id` carry a minted one (backends only). */
@@ -26,7 +27,8 @@ export function acceptBatch(
     const fault = findEventFault(event, source, now_ms)
     if (fault) {
       verdict.rejected.set(fault.reason, (verdict.rejected.get(fault.reason) ?? 0) + 1)
-      verdict.results.push({ event_id: echoEventId(event), status: 'rejected', ...fault })
+      const message = faultMessage(fault, event)
+      verdict.results.push({ event_id: echoEventId(event), status: 'rejected', ...fault, message })
       continue
     }
     let accepted = event as AcceptedEvent

@@ -4,6 +4,7 @@ import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import { eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
 import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept/accept-event'
+import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
@@ -35,7 +36,7 @@ export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key 
   const value = readJsonObject(body)
   requireKeyFits([value], key)
   const fault = findEventFault(value, 's2s', facts.received_at_ms)
-  if (fault) throw toCodedError(fault)
+  if (fault) throw toCodedError(fault, faultMessage(fault, value))
   const event_id = (value.event_id as string | null | undefined) ?? mintEventId(facts.received_at_ms)
   const body_sha256 = hash('sha256', body)
   return {
@@ -53,11 +54,7 @@ const requiredCodes: Record<string, ErrorCode> = {
   event_name: 'event_name_required',
 }
 
-const toCodedError = ({ reason, field }: EventFault): CodedError =>
+const toCodedError = ({ reason, field }: EventFault, message: string): CodedError =>
   reason === 'missing_required_fields'
-    ? new CodedError(requiredCodes[field ?? ''] ?? 'bad_json', { field })
-    : new CodedError(reason, { field, ...(isExtra(field) && { message: extraRule }) })
-
-/** A field that events do not have is kept in `extra`, which has room for so much (docs/rules.md#events). */
-const isExtra = (field: string | undefined) => field !== undefined && !Object.hasOwn(eventFields, field)
-const extraRule = `Fields that events do not have may be ${limits.object_depth_max} levels deep each, and ${limits.extra_json_bytes_max / 1024} KiB of JSON together.`
+    ? new CodedError(requiredCodes[field ?? ''] ?? 'bad_json', { field, message })
+    : new CodedError(reason, { field, message })

@@ -72,7 +72,10 @@ export const batchRoutes = {
           rejected: 1,
           results: [
             { event_id, status: 'accepted' },
-            { event_id: 'e-2', status: 'rejected', reason: 'invalid_field', field: 'revenue' },
+            {
+              ...{ event_id: 'e-2', status: 'rejected', reason: 'invalid_field', field: 'revenue' },
+              message: 'revenue is a number, not text, of at most 1000000000 in amount.',
+            },
           ],
           audit_key: 'audit/2026/06/01/co_1/app_1/1780315201000-1f2e-0.jsonl.gz',
         } satisfies BatchReply,

@@ -26,15 +26,15 @@ interface BackfillCommandOptions {
 const help = `
 A JSON line holds one event. In CSV the first line names the columns. A column fills the field of its name (event_name,
 event_ts_ms, install_uuid, props.NAME, device.NAME, ...) unless --map names another. An empty value means no value.
-revenue becomes a number. event_ts_ms is Unix ms or an ISO time with its zone. All other values stay text. On a JSON line
---set replaces what is there.
+revenue becomes a number. event_ts_ms is Unix ms or an ISO time with its zone;
+a time without one is rejected as time_without_zone. All other values stay text.
 
 The command reads the first 1000 lines before it sends any. It stops if a CSV column is no field of an event, unless
 --extra-fields or a yes on the terminal says that it is meant. It warns of such fields in JSON, and of purchases without
 revenue: an accepted event never changes. --dry-run reads the whole file, prints what would be accepted, by event name
 with sums of revenue, and sends nothing. It needs no key. It does not know what the key allows, nor what was sent before.
 
-The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, text} and sends the others.
+The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, message, text} and sends the others.
 FILE.backfill.json holds the progress. After a kill, the same command with --resume continues from there, and does not
 ask about columns again. Without --resume it starts again from the beginning.
 

@@ -1,5 +1,6 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import { findEventFault } from '@tributary/domain/accept/accept-event'
+import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { moneyOf } from '@tributary/domain/event-row'
 import { printable } from '../../output.ts'
 import type { RejectedLine } from '../deliver-batch.ts'
@@ -33,21 +34,26 @@ export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope[
   const counts = { accepted: 0, rejected: 0 }
   const events = new Map<string, { accepted: number; micros: Map<string, bigint> }>()
   const reasons = new Map<string, DryRun['reasons'][number]>()
-  const reject = ({ line, text }: { line: number; text: string }, reason: string, field: string | null) => {
+  const reject = (
+    { line, text }: { line: number; text: string },
+    cause: Pick<RejectedLine, 'reason' | 'field' | 'message'>,
+  ) => {
+    const { reason, field } = cause
     counts.rejected += 1
-    if (rejected_lines.length < rejected_lines_max) rejected_lines.push({ line, reason, field, text })
+    if (rejected_lines.length < rejected_lines_max) rejected_lines.push({ line, ...cause, text })
     const of = reasons.get(`${reason} ${field}`) ?? { reason, field, lines: 0 }
     reasons.set(`${reason} ${field}`, { ...of, lines: of.lines + 1 })
   }
   for await (const line of linesOf(file, file.open().content, form)) {
     if ('reason' in line) {
-      reject(line, line.reason, null)
+      reject(line, { reason: line.reason, field: null, message: null })
       continue
     }
     const event = JSON.parse(line.event.json)
     const fault = findEventFault(event, source, Date.now())
     if (fault !== null) {
-      reject(line, fault.reason, fault.field ?? null)
+      const { reason, field = null } = fault
+      reject(line, { reason, field, message: faultMessage(fault, event) })
       continue
     }
     counts.accepted += 1
@@ -91,10 +97,9 @@ export function describeDryRun({ accepted, rejected, events, reasons, ...more }:
     }),
     ...(rejected === 0 ? [] : ['Rejected:']),
     ...reasons.map(({ reason, field, lines }) => `  ${lines}  ${reason}${named(field)}`),
-    ...rejected_lines
-      .slice(0, rejected_shown)
-      .map(
-        ({ line, reason, field, text }) => `  line ${line}: ${reason}${named(field)}: ${printable(text.slice(0, 100))}`,
-      ),
+    ...rejected_lines.slice(0, rejected_shown).map(({ line, reason, field, message, text }) => {
+      const why = message === null ? '' : ` ${printable(message)}`
+      return `  line ${line}: ${reason}${named(field)}:${why} ${printable(text.slice(0, 100))}`
+    }),
   ].join('\n')
 }
