@@ -24,8 +24,8 @@ async function sendSigned({ url, demo }: StandaloneProcess, secret?: string): Pr
 }
 
 /** What doctor prints, whatever it finds. */
-function doctor(data_dir: string, url: string): string {
-  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: url }
+function doctor(data_dir: string, url: string, more: NodeJS.ProcessEnv = {}): string {
+  const env = { PATH: process.env.PATH, TRIBUTARY_DATA_DIR: data_dir, TRIBUTARY_URL: url, ...more }
   return spawnSync(process.execPath, ['packages/cli/src/main.ts', 'doctor'], { cwd: root, env, encoding: 'utf8' })
     .stdout
 }
@@ -92,10 +92,16 @@ it('the master key is rotated while events come in: the old key may go afterward
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-secrets-'))
   onTestFinished(() => rmSync(data_dir, { recursive: true, force: true }))
   const file = join(data_dir, 'master-key')
-  await (await startStandaloneProcess({ data_dir })).stop('SIGTERM')
+  const before = await startStandaloneProcess({ data_dir })
+  await before.stop('SIGTERM')
 
   const old = readFileSync(file, 'utf8').trim()
   writeFileSync(file, randomBytes(32).toString('base64'), { mode: 0o600 })
+  expect(doctor(data_dir, before.url)).toMatch(/FAIL {2}master key: .*\n.*TRIBUTARY_MASTER_KEY_OLD/)
+  expect(doctor(data_dir, before.url)).not.toContain('forget')
+  expect(doctor(data_dir, before.url, { TRIBUTARY_MASTER_KEY_OLD: old })).toMatch(
+    /ok {4}master key: .*TRIBUTARY_MASTER_KEY_OLD is needed until npx tributary key rotate-master has run/,
+  )
   const both = await startStandaloneProcess({ data_dir, env: { TRIBUTARY_MASTER_KEY_OLD: old } })
   expect(await sendSigned(both)).toBe(200)
   const rotate = ['packages/cli/src/main.ts', 'key', 'rotate-master', '--json']

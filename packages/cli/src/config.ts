@@ -8,6 +8,8 @@ import { CliError } from './errors.ts'
 export interface CliConfig {
   /** Address of the service, without a trailing slash. */
   url: string
+  /** Where the last start on the data folder answers, when TRIBUTARY_URL names another address. */
+  start_url: string | null
   data_dir: string
   admin_token: string | undefined
   disk_free_bytes_min: number
@@ -32,9 +34,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
     'TRIBUTARY_S3_BUCKET',
   ])
   const start = readStart(read.TRIBUTARY_DATA_DIR)
-  const url = env.TRIBUTARY_URL ? read.TRIBUTARY_URL : (start?.url ?? read.TRIBUTARY_URL)
+  const without = (address: string) => address.replace(/\/+$/, '')
+  const start_url = without(start?.url ?? read.TRIBUTARY_URL)
+  const url = env.TRIBUTARY_URL ? without(read.TRIBUTARY_URL) : start_url
   return {
-    url: url.replace(/\/+$/, ''),
+    url,
+    start_url: start === null || start_url === url ? null : start_url,
     data_dir: env.TRIBUTARY_DATA_DIR ? read.TRIBUTARY_DATA_DIR : (start?.data_dir ?? read.TRIBUTARY_DATA_DIR),
     admin_token: read.TRIBUTARY_ADMIN_TOKEN,
     disk_free_bytes_min: read.TRIBUTARY_DISK_FREE_MIN_BYTES,
@@ -47,6 +52,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env): CliConfig {
     },
   }
 }
+
+/** Names the address of the running start, when TRIBUTARY_URL differs from it; else empty. */
+export const otherAddress = ({ url, start_url, data_dir }: CliConfig): string =>
+  start_url === null
+    ? ''
+    : `TRIBUTARY_URL of the environment is ${url}, but the last start on ${data_dir} answers at ${start_url}: unset it, or set it to that.`
 
 /** Reads the settings of engines that a command opens itself. Throws `StartRefused`. */
 export const readEngineSettings = <Name extends SettingName, Required extends SettingName>(

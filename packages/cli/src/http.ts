@@ -1,5 +1,6 @@
 import { type Answer, errorOf, sendRequest, unreadFetch } from '@tributary/client/http'
 import { TributaryError } from '@tributary/client/tributary-error'
+import { otherAddress, readConfig } from './config.ts'
 import { CliError, usageError } from './errors.ts'
 
 export type { Answer }
@@ -52,10 +53,11 @@ export function throwCliError(error: unknown): never {
 
 function toCliError({ code, status, field, message }: TributaryError): CliError {
   if (code === 'bad_options') return usageError(message)
-  if (status === 0) return new CliError(code, `${message} Is the service running?`)
+  if (status === 0) return new CliError(code, `${message} ${otherAddress(readConfig()) || 'Is the service running?'}`)
   const words =
     message === code ? (Object.hasOwn(explained, code) ? explained[code]! : `The service answered ${status}`) : message
-  return new CliError(code, words, 1, field)
+  const hint = code === 'invalid_admin_token' ? otherAddress(readConfig()) : ''
+  return new CliError(code, hint === '' ? words : `${words} ${hint}`, 1, field)
 }
 
 /** Why an admin path may answer 404 although it exists. */

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { access, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { access, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import type { CopyFolder } from '@tributary/postgres/embedded/copy-cluster'
@@ -104,6 +104,12 @@ async function refuse(data_dir: string, folder: string): Promise<void> {
     throw new CliError(
       'folder_exists',
       `${folder} exists already. Name a folder that does not exist: the backup makes it.`,
+    )
+  const parent = await stat(dirname(folder)).catch(() => null)
+  if (parent === null || !parent.isDirectory())
+    throw new CliError(
+      'no_parent_folder',
+      `${dirname(folder)} is no folder. Make it first: mkdir -p ${dirname(folder)}`,
     )
   if (!relative(data_dir, dirname(folder)).startsWith('..'))
     throw new CliError(

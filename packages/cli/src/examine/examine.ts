@@ -3,7 +3,7 @@ import { access, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import type { HealthReply } from '@tributary/contracts/health'
 import { diskLevel, readDiskSpace } from '@tributary/service-kit/service/disk-watch'
-import { type CliConfig, findAdminToken, readConfig } from '../config.ts'
+import { type CliConfig, findAdminToken, otherAddress, readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { findInstance, otherInstance } from '../find-instance.ts'
 import { type Answer, adminFenceHint, request } from '../http.ts'
@@ -28,8 +28,8 @@ export async function examine(services: readonly string[]): Promise<Check[]> {
     examineMasterKey(folder, config),
     examineServers(servers),
     examineAdmin(config),
-    examineService('service', url),
-    ...services.map((address) => examineService(`service ${address}`, address)),
+    examineService('service', url, otherAddress(config) || startIt(url)),
+    ...services.map((address) => examineService(`service ${address}`, address, startIt(address))),
   ])
   const onServices = [...onAdmin, ...onService, ...onOthers.flat()]
   return [nodeCheck(), await tokenCheck(folder), masterKey, ...onFolder, ...onServers, ...onServices]
@@ -55,7 +55,7 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
       failed(
         'admin API',
         `${url} refuses the admin token`,
-        'Does the token belong to that service? See TRIBUTARY_ADMIN_TOKEN.',
+        otherAddress(config) || 'Does the token belong to that service? See TRIBUTARY_ADMIN_TOKEN.',
       ),
     ]
   if (instance === 'not_found') return [failed('admin API', `${url} answers 404 to this machine`, adminFenceHint)]
@@ -64,13 +64,13 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
   return [failed('admin API', found, mend)]
 }
 
-async function examineService(name: string, url: string): Promise<Check[]> {
+async function examineService(name: string, url: string, mend: string): Promise<Check[]> {
   try {
     const health = await request(`${url}/health`, { signal: AbortSignal.timeout(check_ms_max) })
-    return [...serviceChecks(name, url, health), clockCheck(health)]
+    return [...serviceChecks(name, url, health, mend), clockCheck(health)]
   } catch (error) {
     if (!(error instanceof CliError)) throw error
-    return [failed(name, error.message, startIt(url))]
+    return [failed(name, error.message, mend)]
   }
 }
 
@@ -117,10 +117,10 @@ async function diskCheck(folder: string, free_bytes_min: number): Promise<Check>
 
 const gib = (bytes: number) => (bytes / 1024 ** 3).toFixed(1)
 
-function serviceChecks(name: string, url: string, { status, body }: Answer): Check[] {
+function serviceChecks(name: string, url: string, { status, body }: Answer, mend: string): Check[] {
   const { bindings, troubles = [] } = (body ?? {}) as Partial<HealthReply>
   if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
-    return [failed(name, `${url}/health answers ${status}, unlike Tributary`, startIt(url))]
+    return [failed(name, `${url}/health answers ${status}, unlike Tributary`, mend)]
   }
   const checks = Object.entries(bindings).map(([binding, state]) => {
     if (state?.status === 'ok') return passed(`${name}: ${binding}`, 'ok')

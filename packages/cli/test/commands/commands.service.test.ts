@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { lockDataDir } from '@tributary/service-kit/data-dir/data-dir-lock'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -83,6 +84,18 @@ describe('tributary config', () => {
     expect(shown('TRIBUTARY_ADMIN_TOKEN')).toBe('********')
     expect(shown('TRIBUTARY_URL')).toBeNull()
     expect(run.stdout).not.toContain(token)
+  })
+})
+
+describe('tributary backup', () => {
+  it('says that the folder around its copy does not exist, and makes nothing', async () => {
+    const folder = await emptyFolder()
+    const run = await tributary(['backup', join(folder, 'none', 'copy'), '--json'], { TRIBUTARY_DATA_DIR: folder })
+    expect([run.code, JSON.parse(run.stderr)]).toEqual([
+      1,
+      { error: 'no_parent_folder', message: expect.stringContaining(`mkdir -p ${join(folder, 'none')}`) },
+    ])
+    expect(await readdir(folder)).toEqual([])
   })
 })
 

@@ -65,6 +65,23 @@ describe('tributary doctor', () => {
     expect((await tributary(['status'], env)).stderr).toContain('TRIBUTARY_ADMIN_NETWORKS')
   })
 
+  it('names the address of the last start, and so does any command, when the environment has another one', async () => {
+    const away = 'http://127.0.0.1:9'
+    const folder = await emptyFolder()
+    const env = { TRIBUTARY_URL: away, TRIBUTARY_DATA_DIR: folder, TRIBUTARY_ADMIN_TOKEN: token }
+    const start = { url: 'http://127.0.0.1:8099', data_dir: folder, instance: 'ours' }
+    await writeFile(join(folder, 'start.json'), JSON.stringify(start), { mode: 0o600 })
+    const words = `TRIBUTARY_URL of the environment is ${away}, but the last start on ${folder} answers at ${start.url}`
+    expect((await tributary(['doctor'], env)).stdout).toContain(words)
+    expect((await tributary(['company', 'list'], env)).stderr).toContain(words)
+    const same = { ...env, TRIBUTARY_URL: `${start.url}/` }
+    expect((await tributary(['company', 'list'], same)).stderr).toMatch(/Is the service running\?\n$/)
+    const other = await service({
+      'GET /admin/api/v1/companies': () => ({ status: 401, body: { error: 'invalid_admin_token' } }),
+    })
+    expect((await tributary(['company', 'list'], { ...env, ...other })).stderr).toContain(start.url)
+  })
+
   it('shows the fix of a trouble, also for services of --service', async () => {
     const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', mend: 'npx tributary rebuild' }
     const env = await service({

@@ -30,7 +30,7 @@ export async function requireMasterKey(
   if (right) return masterKeys
   throw new EngineRefused(
     `The secrets in PostgreSQL were not made with the master key of ${source} (id ${key.id}).`,
-    'Put the right one there from your copy.',
+    'Put the right one there from your copy. During a rotation the key before it stands in TRIBUTARY_MASTER_KEY_OLD.',
   )
 }
 

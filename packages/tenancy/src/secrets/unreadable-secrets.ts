@@ -55,7 +55,7 @@ function toTrouble({ key_id, owners, count }: KeyRow, loss: { of: string; effect
   return {
     code: 'secrets_unreadable',
     message: `The ${loss.of} of ${owners.join(', ')}${more} need master key ${masterKeyId(key_id)}, which is not given: ${loss.effect}.`,
-    mend: 'Start with that key from your copy. Without it give each app a new secret: npx tributary app rotate-secret APP_ID',
+    mend: 'Start with that key from your copy, during a rotation as TRIBUTARY_MASTER_KEY_OLD. If it is lost for good, give each app a new secret: npx tributary app rotate-secret APP_ID',
     refuses: false,
   }
 }

@@ -12,7 +12,7 @@ docs/backup.md.
 export function backupCommand(program: Command): void {
   program
     .command('backup')
-    .argument('<folder>', 'folder of the copy; must not exist')
+    .argument('<folder>', 'folder of the copy; must not exist, but the folder around it must')
     .description('copy the data folder of a running standalone')
     .addHelpText('after', help)
     .action(async (folder: string, { json }: { json?: boolean }) => {
