@@ -136,7 +136,7 @@ function endOf({ expected }: Attack, answers: Answers, seconds: number): AbortSi
 }
 
 function errorLine(output: string): string[] {
-  const line = output.split('\n').find((one) => /"level":(50|60)/.test(one))
+  const line = output.split('\n').find((one) => /"level":"(error|fatal)"/.test(one))
   return line === undefined ? [] : [`the service logged ${line.slice(0, 500)}`]
 }
 

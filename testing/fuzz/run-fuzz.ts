@@ -144,7 +144,7 @@ async function fuzz(service: StandaloneProcess, data_dir: string, tenants: FuzzT
 function overallFaults({ busy, next }: Run, figures: MemoryFigures | null, output: string): Failure[] {
   const growth = figures === null ? null : findGrowth(figures)
   const too_busy = busy > 10 + next * busy_share_max ? `${busy} answers were 503 unavailable` : null
-  const line = output.split('\n').find((one) => /"level":(50|60)/.test(one))
+  const line = output.split('\n').find((one) => /"level":"(error|fatal)"/.test(one))
   const logged = line === undefined ? null : `the service logged ${line.slice(0, 500)}`
   return [growth, too_busy, logged].filter((fault) => fault !== null).map((fault) => ({ fault }))
 }

@@ -34,7 +34,7 @@ const lineOfText = z
   .regex(/^[^\p{Cc}]+$/u)
 
 /** One line of text. */
-export const text: Kind<string> = { schema: lineOfText, must: `a line of at most ${text_chars_max} characters` }
+export const text: Kind<string> = { schema: lineOfText, must: `text of at most ${text_chars_max} characters without a line break` }
 
 /** One of these words. */
 export const choice = <const Values extends readonly [string, ...string[]]>(
@@ -116,7 +116,7 @@ export const brokers: Kind<string[]> = {
 /** A bearer token that is long enough to resist guesses. */
 export const token: Kind<string> = {
   schema: lineOfText.min(limits.admin_token_chars_min),
-  must: `a line of at least ${limits.admin_token_chars_min} characters, as of: openssl rand -hex 32`,
+  must: `text of at least ${limits.admin_token_chars_min} characters without a line break, as of: openssl rand -hex 32`,
 }
 
 /** An AES-256 key in base64. */
