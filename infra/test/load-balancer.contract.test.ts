@@ -77,7 +77,14 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
   it('understands its file as it is', () => checkConfig())
 
   it('forwards each documented public route to its service, and no other path of the documentation', async () => {
-    for (const path of [...documented, '/docs', '/docs/', '/docs/openapi.json', '/docs/viewer.0a1b2c.js']) {
+    for (const path of [
+      ...documented,
+      '/docs',
+      '/docs/',
+      '/docs/openapi.json',
+      '/docs/files/site.0a1b2c.js',
+      '/docs/examples/cv-schema',
+    ]) {
       const [, service = 'ingest-gateway'] = prefixes.find(([prefix]) => path.startsWith(prefix)) ?? []
       const answer = await ask(url, `${path}?a=b`)
       if (isInside(path)) expect([path, answer.status, JSON.parse(answer.body).error]).toEqual([path, 404, 'not_found'])
@@ -90,8 +97,19 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
     ...['/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
     ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reportsx', '/event%2f'],
     ...['/skan-postback/', '/.well-known/skadnetwork/report-attribution', '/.well-known/appattribution/'],
-    ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/l%2f%2e%2e%2fmetrics'],
-    ...['/docs/../metrics', '/docs/..%2fmetrics', '/', '*', '/debug', '/.well-known/x', '/xadmin/'],
+    ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/%6c/a'],
+    ...[
+      '/docs/../metrics',
+      '/docs/..%2fmetrics',
+      '/docs/a/../../metrics',
+      '/docs//',
+      '/docs/.git',
+      '/',
+      '*',
+      '/debug',
+      '/.well-known/x',
+      '/xadmin/',
+    ],
     ...['http://127.0.0.1/metrics', 'http://127.0.0.1/event/../metrics'],
   ]
   const admin = [

@@ -1,42 +1,34 @@
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { type Asset, readAsset, toAsset } from './assets.ts'
-import { contentSecurityPolicy, page } from './page.ts'
-
-const root = join(import.meta.dirname, '..', '..', '..')
+import type { Asset } from './assets.ts'
+import { contentSecurityPolicy } from './content-security-policy.ts'
+import { type Documents, openDocuments } from './documents.ts'
 
 /**
- * `/docs` (the reference), `/docs/openapi.json` and the files of the viewer. Public: it says nothing that the repository
- * does not. The document and the page are requested again each time (`ETag`), the other files carry their hash in
- * their names and are kept for ever.
+ * `/docs`: the guide, the reference, rules and examples, each as a page, and `/docs/openapi.json`. Public: it says nothing that
+ * the repository does not. Pages and documents are requested again each time (`ETag`); files of the viewer carry their hash in
+ * their names and are kept for ever. A page is made when somebody first reads it. `/` leads browsers here.
  */
-export const apiDocs = (): FastifyPluginAsync => async (app) => {
-  const [document, style, viewer, script] = await Promise.all([
-    readAsset(join(root, 'docs', 'openapi.json'), 'application/json; charset=utf-8'),
-    readAsset(fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui.css')), 'text/css; charset=utf-8'),
-    readAsset(
-      fileURLToPath(import.meta.resolve('swagger-ui-dist/swagger-ui-bundle.js')),
-      'text/javascript; charset=utf-8',
-    ),
-    readAsset(join(import.meta.dirname, '..', 'viewer', 'page.js'), 'text/javascript; charset=utf-8'),
-  ])
-  const kept = (name: string, extension: string, asset: Asset): string => {
-    const path = `/docs/${name}.${asset.hash}.${extension}`
-    app.get(path, (request, reply) => sendAsset(request, reply, asset, 'public, max-age=31536000, immutable'))
-    return path
+export const apiDocs =
+  (documents = openDocuments()): FastifyPluginAsync =>
+  async (app) => {
+    app.get('/docs', async (request, reply) => sendDocument(await documents(), '', request, reply))
+    app.get<{ Params: { '*': string } }>('/docs/*', async (request, reply) =>
+      sendDocument(await documents(), request.params['*'], request, reply),
+    )
+    app.get('/', { config: { unlisted: true } }, async ({ headers }, reply) => {
+      if (!/\btext\/html\b/.test(headers.accept ?? '')) throw new CodedError('not_found')
+      return reply.redirect('/docs')
+    })
   }
-  const html = page({
-    style: kept('viewer', 'css', style),
-    viewer: kept('viewer', 'js', viewer),
-    script: kept('page', 'js', script),
-  })
-  const pageAsset = toAsset(Buffer.from(html), 'text/html; charset=utf-8')
-  const fresh = (asset: Asset) => (request: FastifyRequest, reply: FastifyReply) =>
-    sendAsset(request, reply, asset, 'no-cache')
-  app.get('/docs', fresh(pageAsset))
-  app.get('/docs/', fresh(pageAsset))
-  app.get('/docs/openapi.json', fresh(document))
+
+async function sendDocument({ kept, find }: Documents, given: string, request: FastifyRequest, reply: FastifyReply) {
+  const path = given.replace(/\/$/, '')
+  const file = kept.get(path)
+  if (file !== undefined) return sendAsset(request, reply, file, 'public, max-age=31536000, immutable')
+  const found = await find(path)
+  if (found === null) throw new CodedError('not_found')
+  return sendAsset(request, reply, found, 'no-cache')
 }
 
 function sendAsset(request: FastifyRequest, reply: FastifyReply, asset: Asset, caching: string) {

@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { apiDocs } from '@tributary/api-docs/api-docs'
+import { openDocuments } from '@tributary/api-docs/documents'
 import { consumers } from '@tributary/contracts/consumers'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
@@ -11,6 +12,7 @@ import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { adminDocs } from './admin-docs.ts'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
 import { watchErasures } from './watch-erasures.ts'
@@ -56,9 +58,10 @@ export const service = defineService({
     const { postgres: pool, redecisions, config } = context
     const backlogs = new Map([[consumers.installAttributor.name, redecisions.backlog]])
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
-    await app.register(apiDocs())
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url } = config
-    const serves_links = context.instance !== undefined // one process of all services
-    await app.register(adminApi({ ...context, pool, admin_token, link_url, serves_links, status }))
+    const documents = openDocuments()
+    await app.register(apiDocs(documents))
+    await app.register(adminDocs({ ...context, pool, admin_token, documents }))
+    await app.register(adminApi({ ...context, pool, admin_token, link_url, status }))
   },
 })

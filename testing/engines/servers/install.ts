@@ -60,28 +60,33 @@ export const redisServer = (): string => join(cacheDir(), 'redis-server')
 async function redisOfDebian(): Promise<string> {
   const program = '/usr/bin/redis-check-rdb'
   if (existsSync(program)) return program
-  const reason = 'redis needs redis-server on the PATH (it is installed by itself on Debian as root only)'
+  await installOfDebian('redis-tools', 'redis-server')
+  if (!existsSync(program)) throw new EngineUnavailable(`redis-tools holds no ${program}`)
+  return program
+}
+
+/** Installs a package of Debian for a program that is not on the PATH. */
+export async function installOfDebian(name: string, program: string): Promise<void> {
+  const reason = `${program} has to be on the PATH (it is installed by itself on Debian as root only)`
   if (process.getuid?.() !== 0) throw new EngineUnavailable(reason)
   await needed('apt-get', reason)
-  announce('Installing redis from Debian, once for this machine ...')
+  announce(`Installing ${name} from Debian, once for this machine ...`)
   const apt = (...args: string[]) =>
     run('apt-get', ['-q', '-y', ...args], {
       timeout: install_ms_max,
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     })
-  const install = () => apt('install', '--no-install-recommends', 'redis-tools')
+  const install = () => apt('install', '--no-install-recommends', name)
   try {
     // Fetches package lists only when they are absent or outdated.
     await install().catch(() => apt('update').then(install))
   } catch (cause) {
-    throw new EngineUnavailable('redis could not be installed with apt-get', { cause })
+    throw new EngineUnavailable(`${name} could not be installed with apt-get`, { cause })
   }
-  if (!existsSync(program)) throw new EngineUnavailable(reason)
-  return program
 }
 
 /** Path of a command; null when it does not exist. */
-const find = (command: string): Promise<string | null> =>
+export const find = (command: string): Promise<string | null> =>
   run('sh', ['-c', `command -v ${command}`]).then(
     ({ stdout }) => stdout.trim(),
     () => null,

@@ -34,7 +34,10 @@ const lineOfText = z
   .regex(/^[^\p{Cc}]+$/u)
 
 /** One line of text. */
-export const text: Kind<string> = { schema: lineOfText, must: `text of at most ${text_chars_max} characters without a line break` }
+export const text: Kind<string> = {
+  schema: lineOfText,
+  must: `text of at most ${text_chars_max} characters without a line break`,
+}
 
 /** One of these words. */
 export const choice = <const Values extends readonly [string, ...string[]]>(

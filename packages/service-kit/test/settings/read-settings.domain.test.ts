@@ -25,7 +25,7 @@ test('a start without what is required is refused, and says all that is wrong at
   )
   expect(problems).toEqual([
     '  TRIBUTARY_PORT: "http" was given; it must be a whole number from 0 to 65535',
-    '  TRIBUTARY_ADMIN_TOKEN: a text of 5 characters was given; it must be a line of at least 32 characters, as of: openssl rand -hex 32',
+    '  TRIBUTARY_ADMIN_TOKEN: a text of 5 characters was given; it must be text of at least 32 characters without a line break, as of: openssl rand -hex 32',
     expect.stringMatching(/^ {2}TRIBUTARY_MASTER_KEY is needed: 32 bytes in base64 /),
   ])
 })

@@ -1,0 +1,24 @@
+import type { Pool } from 'pg'
+
+/** An app with the keys by which its requests name it. Neither of them is a secret. */
+interface AppKeys {
+  app_id: string
+  name: string
+  platform: string
+  company_name: string
+  app_key: string
+  company_key: string
+}
+
+/** A page shows no more apps than these. */
+const apps_max = 500
+
+/** The apps of all companies that are not suspended, the oldest first. */
+export async function listAppKeys(pool: Pick<Pool, 'query'>): Promise<AppKeys[]> {
+  const { rows } = await pool.query<AppKeys>(
+    `SELECT a.app_id, a.name, a.platform, a.app_key, c.company_key, c.name AS company_name
+     FROM apps a JOIN companies c USING (company_id) WHERE c.status = 'active' ORDER BY a.created_at, a.app_id LIMIT $1`,
+    [apps_max],
+  )
+  return rows
+}
