@@ -123,8 +123,8 @@ describe('tributary send', () => {
     expect(run.stdout).toContain('1 accepted, 2 rejected, 1 batches')
     const rejected = (await readFile(`${path}.rejected.jsonl`, 'utf8')).trim().split('\n')
     expect(rejected.map((line) => JSON.parse(line))).toEqual([
-      { line: 1, reason: 'missing_required_fields', field: null, text: '{"event_id":"a"}' },
-      { line: 2, reason: 'bad_json', field: null, text: 'not json' },
+      { line: 1, reason: 'missing_required_fields', field: null, message: null, text: '{"event_id":"a"}' },
+      { line: 2, reason: 'bad_json', field: null, message: null, text: 'not json' },
     ])
   })
 

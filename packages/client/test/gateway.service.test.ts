@@ -97,6 +97,7 @@ describe('a backend and the real gateway', () => {
       status: 'rejected',
       reason: 'event_ts_ms_out_of_range',
       field: 'event_ts_ms',
+      message: expect.stringContaining('milliseconds'),
     })
     expect(events()).toHaveLength(2497)
   })

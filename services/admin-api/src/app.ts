@@ -19,7 +19,7 @@ import { addReplayRoute } from './routes/replay-route.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
 import { addSettleRoute } from './routes/settle-route.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
-import { addUsageRoute } from './routes/usage-route.ts'
+import { addExpiringRoute, addUsageRoute } from './routes/usage-route.ts'
 
 /** The routes of this service. */
 export const declaredRoutes = adminRoutes
@@ -54,6 +54,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       })
       addCompanyRoutes(app, deps)
       addUsageRoute(app, deps)
+      addExpiringRoute(app, deps)
       addAppRoutes(app, deps)
       addServerKeyRoutes(app, deps)
       addLinkRoutes(app, deps)

@@ -7,17 +7,17 @@ export function requestSample(method: string, path: string, operation: Operation
   const exampleOf = ({ name, example }: Parameter) => encodeURIComponent(String(example ?? name))
   const inPath = new Map(parameters.filter((one) => one.in === 'path').map((one) => [one.name, exampleOf(one)]))
   const given = parameters.filter((one) => one.in === 'query' && (one.required === true || one.example !== undefined))
-  const names = Object.keys(operation.security[0] ?? {})
+  const schemes = new Set(Object.keys(operation.security[0] ?? {}))
   const [type, body] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const [example] = Object.values(body?.examples ?? {})
   const text = example === undefined ? undefined : textOf(example.value)
-  const signed = names.includes('signature')
+  const signed = schemes.has('signature')
   const address = path.replaceAll(/\{(\w+)\}/g, (_whole, name) => inPath.get(name) ?? name)
   const headers = [
-    ...(names.includes('server_key') ? ['"Authorization: Bearer $SERVER_KEY"'] : []),
-    ...(names.includes('admin_token') ? ['"Authorization: Bearer $TRIBUTARY_ADMIN_TOKEN"'] : []),
-    ...(names.includes('company_key') ? ['"X-Service-Company-Key: $COMPANY_KEY"'] : []),
-    ...(names.includes('app_key') ? ['"X-Service-App-Key: $APP_KEY"'] : []),
+    ...(schemes.has('server_key') ? ['"Authorization: Bearer $SERVER_KEY"'] : []),
+    ...(schemes.has('admin_token') ? ['"Authorization: Bearer $TRIBUTARY_ADMIN_TOKEN"'] : []),
+    ...(schemes.has('company_key') ? ['"X-Service-Company-Key: $COMPANY_KEY"'] : []),
+    ...(schemes.has('app_key') ? ['"X-Service-App-Key: $APP_KEY"'] : []),
     ...(signed ? ['"X-Service-Signature: $SIGNATURE"'] : []),
     ...(type === undefined ? [] : [`'Content-Type: ${type}'`]),
   ]
@@ -34,4 +34,4 @@ export function requestSample(method: string, path: string, operation: Operation
 }
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value, null, 2))
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+const quoted = (text: string): string => ["'", text.replaceAll("'", String.raw`'\''`), "'"].join('')

@@ -125,6 +125,33 @@ describe('commands of the admin API', () => {
     ])
   })
 
+  it('asks before `company set --keep-raw-days` deletes more than one of a hundred raw events', async () => {
+    const changed: unknown[] = []
+    const expiring = (days: number, raw_events_expired: number) => ({
+      [`GET /admin/api/v1/companies/co_1/expiring?keep_raw_days=${days}`]: () => ({
+        status: 200,
+        body: { keep_raw_days: days, raw_events: 1000, raw_events_expired },
+      }),
+    })
+    const env = await service({
+      ...expiring(90, 10),
+      ...expiring(30, 11),
+      'PATCH /admin/api/v1/companies/co_1': (request) => {
+        changed.push(sent(request))
+        return { status: 200, body: company }
+      },
+    })
+    const set = (...more: string[]) => tributary(['company', 'set', 'co_1', '--keep-raw-days', ...more], env)
+    const refused = await set('30')
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^not_confirmed: .*11 of 1000 raw events.*--yes/),
+    ])
+    expect(changed).toEqual([])
+    expect([(await set('90')).code, (await set('30', '--yes')).code]).toEqual([0, 0])
+    expect(changed).toEqual([{ keep_raw_days: 90 }, { keep_raw_days: 30 }])
+  })
+
   it('sends `company set --keep-raw-days unlimited` as no limit', async () => {
     const requested: unknown[] = []
     const env = await service({

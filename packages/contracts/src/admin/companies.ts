@@ -86,7 +86,21 @@ const CompanyUsage = z.object({
     .describe('Bytes of request bodies that the quota allows; null is unlimited.'),
 })
 
+/** What a shorter `keep_raw_days` would delete. Rows of events that are on their way are not counted. */
+export const Expiring = z.object({
+  keep_raw_days: z.number().int(),
+  raw_events: z.number().int().describe('Raw events of the company.'),
+  raw_events_expired: z.number().int().describe('Those of them that the next run of retention would delete.'),
+})
+
 const params = pathId('company', 'co_1')
+const expiringQuery = z.object({
+  keep_raw_days: z
+    .string()
+    .regex(/^[1-9]\d{0,3}$/, 'It must be a whole number of days from 1.')
+    .transform(Number)
+    .meta({ description: 'Days that would be kept.', example: '30' }),
+})
 const usageQuery = z.object({
   month: z
     .string()
@@ -179,6 +193,23 @@ export const companyRoutes = {
     description: 'Its keys work again. May be repeated.',
     params,
     answers: { 200: statusNow('active') },
+    errors: ['unknown_company'],
+  },
+  getExpiring: {
+    method: 'GET',
+    path: '/admin/api/v1/companies/:id/expiring',
+    auth: 'admin',
+    tag: 'Admin',
+    summary: 'What a shorter retention would delete',
+    params,
+    query: expiringQuery,
+    answers: {
+      200: {
+        schema: { Expiring },
+        description: 'It changes nothing.',
+        example: { keep_raw_days: 30, raw_events: 1_234_567, raw_events_expired: 1_100_000 },
+      },
+    },
     errors: ['unknown_company'],
   },
   getCompanyUsage: {

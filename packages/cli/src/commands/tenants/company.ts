@@ -2,7 +2,8 @@ import { type Company, companyRoutes, type Plan, plans } from '@tributary/contra
 import { type Command, Option } from 'commander'
 import { admin } from '../../admin.ts'
 import { wholeNumber } from '../../arguments.ts'
-import { usageError } from '../../errors.ts'
+import { CliError, usageError } from '../../errors.ts'
+import { confirm } from '../../ingest/look/confirm.ts'
 import { lines, print, table } from '../../output.ts'
 
 interface SetOptions {
@@ -11,6 +12,7 @@ interface SetOptions {
   keepIpDays?: number
   keepClickDays?: number
   keepRawDays?: number | 'unlimited'
+  yes?: boolean
   json?: boolean
 }
 
@@ -67,15 +69,14 @@ export function companyCommands(program: Command): void {
       'delete raw events and audit objects of requests after these days: 1 to 3650, or unlimited',
       orUnlimited,
     )
-    .action(async (company_id: string, { json, ...given }: SetOptions) => {
+    .option('--yes', 'do not ask, however much --keep-raw-days deletes')
+    .action(async (company_id: string, { json, yes, ...given }: SetOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Give --plan, --quota or one of the --keep options.')
-      const { plan, quota, keepIpDays, keepClickDays, keepRawDays } = given
-      const retention = {
-        keep_ip_days: keepIpDays,
-        keep_click_days: keepClickDays,
-        keep_raw_days: orNull(keepRawDays),
-      }
-      const body = { plan, monthly_quota: orNull(quota), ...retention }
+      const { plan, quota: monthly_quota, keepIpDays, keepClickDays, keepRawDays } = given
+      const keep_raw_days = keepRawDays === 'unlimited' ? null : keepRawDays
+      if (typeof keepRawDays === 'number' && !yes) await confirmDeletion(company_id, keepRawDays)
+      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days }
+      const body = { plan, monthly_quota, ...retention }
       const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
@@ -103,6 +104,21 @@ export function companyCommands(program: Command): void {
     'refuse all requests with the keys of a company, until reinstate',
   )
   statusCommand(company, 'reinstate', companyRoutes.reinstateCompany, 'accept the keys of a suspended company again')
+}
+
+/** A larger part of a company's raw events than this is not deleted by a slip of the hand. */
+const deleted_part_max = 0.01
+
+async function confirmDeletion(company_id: string, keep_raw_days: number): Promise<void> {
+  const found = await admin(companyRoutes.getExpiring, {
+    params: { id: company_id },
+    query: { keep_raw_days: `${keep_raw_days}` },
+  })
+  const { raw_events, raw_events_expired } = found
+  if (raw_events_expired <= raw_events * deleted_part_max) return
+  const text = `The next night deletes ${raw_events_expired} of ${raw_events} raw events for good.`
+  if (!(await confirm(`${text} Go on?`)))
+    throw new CliError('not_confirmed', `${text} Nothing was changed. Add --yes if it is meant.`)
 }
 
 /** Commander makes an empty text of null. */
