@@ -56,7 +56,8 @@ export function renderPage(text: string, file: string): Rendered {
   for (const token of tokens.slice(3)) {
     if (token.type === 'heading_open' && token.tag === 'h2') {
       end()
-      heading = named.find(({ id }) => id === token.attrGet('id')) ?? null
+      const id = token.attrGet('id')
+      heading = named.find((one) => one.id === id) ?? null
     }
     part.push(token)
   }

@@ -155,6 +155,10 @@ describe('commands of the admin API', () => {
   it('sends `company set --keep-raw-days unlimited` as no limit', async () => {
     const requested: unknown[] = []
     const env = await service({
+      'GET /admin/api/v1/companies/co_1/expiring?keep_raw_days=395': () => ({
+        status: 200,
+        body: { keep_raw_days: 395, raw_events: 0, raw_events_expired: 0 },
+      }),
       'PATCH /admin/api/v1/companies/co_1': (request) => {
         requested.push(sent(request))
         return { status: 200, body: company }
