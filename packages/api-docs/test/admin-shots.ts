@@ -127,6 +127,9 @@ export function adminShots(
     shot('POST /replays', 'invalid_field', { body: { source: 'tape' } }),
     shot('POST /replays', 'unknown_app', { body: { source: 'log', app_id: 'none' } }),
     shot('POST /settle', 'ok'),
+    shot('POST /retention/run', 'ok', { body: { dry_run: true } }),
+    shot('POST /retention/run', 'bad_json', { body: '[' }),
+    shot('POST /retention/run', 'invalid_field', { body: { run: 999_999 } }),
     shot('POST /master-key/rotate', 'ok'),
     shot('GET /status', 'ok'),
   ]

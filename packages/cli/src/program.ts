@@ -18,6 +18,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   postback: async () => (await import('./commands/events/postback.ts')).postbackCommands,
   fx: async () => (await import('./commands/tenants/fx.ts')).fxCommands,
   erase: async () => (await import('./commands/tenants/erase.ts')).eraseCommands,
+  retention: async () => (await import('./commands/tenants/retention.ts')).retentionCommands,
   audit: async () => (await import('./commands/tenants/audit.ts')).auditCommands,
   dead: async () => (await import('./commands/operate/dead.ts')).deadCommands,
   replay: async () => (await import('./commands/operate/replay.ts')).replayCommand,

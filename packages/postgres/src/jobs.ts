@@ -1,7 +1,7 @@
 import type { Pool } from 'pg'
 
 /** Work that one service asks another for. */
-export type JobKind = 'settle'
+export type JobKind = 'settle' | 'retention' | 'retention_plan'
 
 /** How far the work has come. Times are Unix epoch ms. */
 export interface JobState {

@@ -100,6 +100,7 @@ export const serviceRoles = {
     erasure_requests: { select: ['app_id', 'install_uuid', 'mark_ms', 'emptied_at_ms'] },
     erasure_batches: { select: ['app_id'] },
     retention_runs: { select: '*', also: ['INSERT', 'UPDATE'] },
+    jobs: { select: '*', also: ['UPDATE', 'DELETE'] },
     blanking: { select: '*', also: ['UPDATE'] },
     late_days: { select: '*', also: ['DELETE'] },
   },

@@ -17,7 +17,7 @@ import { addFxRoutes } from './routes/fx-routes.ts'
 import { addLinkRoutes } from './routes/link-routes.ts'
 import { addReplayRoute } from './routes/replay-route.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
-import { addSettleRoute } from './routes/settle-route.ts'
+import { addRetentionRoute, addSettleRoute } from './routes/settle-route.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
 import { addExpiringRoute, addUsageRoute } from './routes/usage-route.ts'
 
@@ -67,6 +67,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addSystemRoutes(app, deps)
       addReplayRoute(app, deps)
       addSettleRoute(app, deps)
+      addRetentionRoute(app, deps)
     }
     await outer.register(routes)
   }

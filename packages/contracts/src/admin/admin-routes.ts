@@ -5,6 +5,7 @@ import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
+import { retentionRoutes } from './retention.ts'
 import { serverKeyRoutes } from './server-keys.ts'
 import { storedDataRoutes } from './stored-data.ts'
 import { systemRoutes } from './system.ts'
@@ -18,6 +19,7 @@ export const adminRoutes = {
   ...cvSchemaRoutes,
   ...storedDataRoutes,
   ...erasureRoutes,
+  ...retentionRoutes,
   ...deadLetterRoutes,
   ...systemRoutes,
 } satisfies Routes

@@ -29,3 +29,19 @@ test('whoever has days settled hears why the settler failed', async () => {
   const message = 'The settler failed: not enough memory'
   expect(await asked).toMatchObject({ status: 503, body: { error: 'unavailable', message } })
 })
+
+test('whoever has retention run hears its number, and what was removed or would be', async () => {
+  const asked = ask('POST', '/retention/run', { dry_run: true })
+  await end({ rows: { clicks_raw_v1: 3 }, objects_blanked: 0, objects_deleted: 0 })
+  const { status, body } = await asked
+  const found = { done: true, rows: { clicks_raw_v1: 3 }, objects_blanked: 0, objects_deleted: 0 }
+  expect({ status, body }).toEqual({ status: 200, body: { run: expect.any(Number), ...found } })
+  expect(await ask('POST', '/retention/run', { run: body.run })).toMatchObject({ status: 200, body })
+  const none = await ask('POST', '/retention/run', { run: 999_999 })
+  expect(none).toMatchObject({ status: 400, body: { error: 'invalid_field', field: 'run' } })
+  const failing = ask('POST', '/retention/run', {})
+  await end({ error: 'The run of the night is at work.' })
+  expect(await failing).toMatchObject({ status: 503, body: { error: 'unavailable' } })
+  const logged = await query(`SELECT action FROM admin_audit_log WHERE action = 'retention.run'`, [])
+  expect(logged).toHaveLength(1)
+})

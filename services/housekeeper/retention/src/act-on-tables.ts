@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
-import { mutate } from '@tributary/clickhouse/mutate'
+import type { mutate } from '@tributary/clickhouse/mutate'
 import type { Table, TableRetention } from '@tributary/contracts/table'
 import { tableNames, tables } from '@tributary/contracts/tables'
 import { byAppSql } from '@tributary/tables/events/raw-expired'
@@ -9,25 +9,27 @@ import type { FirstKept } from './kept-days.ts'
 export interface ActOnTables {
   clickhouse: Clickhouse
   signal: AbortSignal
+  /** What is done to rows: `mutate`, or something that only counts them. */
+  act: typeof mutate
   /** Called with the rows that were changed in a table. */
   onRows(table: string, rows: number): void
 }
 
 /** Blanks addresses and agents that were received before the first kept day of their app, in every table that declares them. */
-export async function blankAddresses({ clickhouse, signal, onRows }: ActOnTables, kept: FirstKept): Promise<void> {
+export async function blankAddresses({ clickhouse, signal, act, onRows }: ActOnTables, kept: FirstKept): Promise<void> {
   for (const [table, { blanked }] of declaredTables()) {
     if (blanked === undefined) continue
     const { received_ms, holds, columns } = blanked
     const set = Object.entries(columns).map(([column, value]) => `${column} = ${value}`)
     const before_ms = firstKeptSql(kept, (day) => `toInt64(${Date.parse(day)})`)
     const where = `${received_ms} < ${before_ms} AND ${holds}`
-    onRows(table, await mutate(clickhouse, { table, action: `UPDATE ${set.join(', ')}`, where, signal }))
+    onRows(table, await act(clickhouse, { table, action: `UPDATE ${set.join(', ')}`, where, signal }))
   }
 }
 
 /** Deletes rows of days before the first kept one of their app, in every table with this setting. */
 export async function deleteDays(
-  { clickhouse, signal, onRows }: ActOnTables,
+  { clickhouse, signal, act, onRows }: ActOnTables,
   setting: NonNullable<TableRetention['deleted_after']>,
   kept: FirstKept,
   condition = '1',
@@ -35,7 +37,7 @@ export async function deleteDays(
   for (const [table, { deleted_after }] of declaredTables()) {
     if (deleted_after !== setting) continue
     const where = `day < ${firstKeptSql(kept, (day) => `toDate(${textLiteral(day)})`)} AND ${condition}`
-    onRows(table, await mutate(clickhouse, { table, action: 'DELETE', where, signal }))
+    onRows(table, await act(clickhouse, { table, action: 'DELETE', where, signal }))
   }
 }
 

@@ -1,5 +1,4 @@
 import { textLiteral } from '@tributary/clickhouse/literals'
-import { mutate } from '@tributary/clickhouse/mutate'
 import type { ActOnTables } from './act-on-tables.ts'
 
 /** Proven postbacks that one statement holds in memory. */
@@ -10,7 +9,7 @@ const proven_together = 1_000_000
  * (docs/rules.md#expired-postbacks). The decoded ones go last: they tell which days are left, so that a crash leaves less to do.
  */
 export async function deleteUnproven(
-  { clickhouse, signal, onRows }: ActOnTables,
+  { clickhouse, signal, act, onRows }: ActOnTables,
   before: string,
   together = proven_together,
 ): Promise<void> {
@@ -24,7 +23,7 @@ export async function deleteUnproven(
     const remove = async (table: string, unproven: string, reads_other_table?: true) => {
       const where = `${inDays} AND ${unproven}`
       const mutation = { table, action: 'DELETE', where, signal, ...(reads_other_table && { reads_other_table }) }
-      onRows(table, await mutate(clickhouse, mutation))
+      onRows(table, await act(clickhouse, mutation))
     }
     await remove('postbacks_raw_v1', `(topic, partition, offset) NOT IN (${proven})`, true)
     await remove('postback_publishers_v1', 'valid = 0')

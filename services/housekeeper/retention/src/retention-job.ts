@@ -1,9 +1,11 @@
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
-import { unlessRunning } from '@tributary/postgres/one-at-a-time'
+import { doJob } from '@tributary/postgres/jobs'
+import { afterRunning, unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { type RetentionDeps, runRetention } from './run-retention.ts'
+import { planRetention } from './plan-retention.ts'
+import { type RetentionDeps, type RetentionDone, runRetention } from './run-retention.ts'
 
 export interface RetentionJobDeps extends RetentionDeps {
   registry: Registry
@@ -15,7 +17,7 @@ export interface RetentionJobDeps extends RetentionDeps {
  * kept from raw events, for these alone.
  */
 export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => Promise<void> {
-  const { pool, now, logger } = deps
+  const { pool, now } = deps
   const metrics = retentionMetrics(deps.registry)
   /** The day on which all but raw events was done. */
   let but_raw: string | null = null
@@ -28,21 +30,9 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
       const day = utcDay(now())
       const done = await runRetention(deps, AbortSignal.any([stop, lost]), { raw_first: but_raw === day })
       if (done === null) return
-      for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
-      metrics.objects.inc({ change: 'blanked' }, done.objects_blanked)
-      metrics.objects.inc({ change: 'deleted' }, done.objects_deleted)
-      if (done.raw_waits) {
-        but_raw = day
-        logger.warn({ day, ...done }, 'retention is done but for raw events, which wait for the eraser')
-        return
-      }
-      await pool.query(
-        `INSERT INTO retention_runs (day, ended_at, done) VALUES ($1, to_timestamp($2 / 1000.0), $3)
-         ON CONFLICT (day) DO UPDATE SET ended_at = excluded.ended_at, done = excluded.done`,
-        [day, now(), done],
-      )
-      await readNewest()
-      logger.info({ day, ...done }, 'retention is done')
+      await keepRun(deps, metrics, day, done)
+      if (done.raw_waits) but_raw = day
+      else await readNewest()
     })
   }
 
@@ -63,6 +53,53 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
     metrics.ended.set(rows[0]?.ended_s ?? 0)
     return rows[0]?.day ?? null
   }
+}
+
+/** Between two tries of an asked run to begin while the run of the night goes on. */
+const night_wait_ms = 5000
+
+/** Runs retention when somebody asks for it, and counts what a run would do (`POST /retention/run`). */
+export function retentionWhenAsked(deps: RetentionJobDeps): (signal: AbortSignal) => Promise<unknown> {
+  const { pool, now } = deps
+  const metrics = retentionMetrics(deps.registry)
+  return (stop) =>
+    unlessRunning(pool, 'asked_retention', async (lost) => {
+      const ended = AbortSignal.any([stop, lost])
+      await doJob(pool, 'retention_plan', { now, stop: ended, work: () => planRetention(deps, ended) })
+      const run = async () => {
+        const done = await afterRunning(pool, 'retention', night_wait_ms, async (let_go) => {
+          const day = utcDay(now())
+          const found = (await runRetention(deps, AbortSignal.any([ended, let_go])))!
+          await keepRun(deps, metrics, day, found)
+          return found
+        })
+        if (done === null) throw new Error('The run of the night is at work.')
+        return done.result
+      }
+      await doJob(pool, 'retention', { now, stop: ended, work: run })
+    })
+}
+
+/** Counts a run, and keeps it as that of its day if it has done everything. */
+async function keepRun(
+  { pool, now, logger }: RetentionJobDeps,
+  metrics: ReturnType<typeof retentionMetrics>,
+  day: string,
+  done: RetentionDone,
+): Promise<void> {
+  for (const [table, rows] of Object.entries(done.rows)) metrics.rows.inc({ table }, rows)
+  metrics.objects.inc({ change: 'blanked' }, done.objects_blanked)
+  metrics.objects.inc({ change: 'deleted' }, done.objects_deleted)
+  if (done.raw_waits) {
+    logger.warn({ day, ...done }, 'retention is done but for raw events, which wait for the eraser')
+    return
+  }
+  await pool.query(
+    `INSERT INTO retention_runs (day, ended_at, done) VALUES ($1, to_timestamp($2 / 1000.0), $3)
+     ON CONFLICT (day) DO UPDATE SET ended_at = excluded.ended_at, done = excluded.done`,
+    [day, now(), done],
+  )
+  logger.info({ day, ...done }, 'retention is done')
 }
 
 function isDue(newest: string | null, now_ms: number): boolean {

@@ -2,6 +2,7 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { mutate } from '@tributary/clickhouse/mutate'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -64,7 +65,7 @@ export async function runRetention(
   const onRows = (table: string, rows: number) => {
     if (rows > 0) done.rows[table] = (done.rows[table] ?? 0) + rows
   }
-  const at = { clickhouse, signal, onRows }
+  const at = { clickhouse, signal, onRows, act: mutate }
   const now_ms = now()
   const apps = await readKeptApps(pool)
   const expiring = firstKept(apps, 'keep_raw_days', now_ms).days
@@ -283,7 +284,7 @@ async function advanced(clickhouse: Clickhouse, days: ReadonlyMap<string, string
 }
 
 /** The first day of unproven postbacks that is kept: none that postback-writer has still to write is before it. */
-async function unprovenBefore(deps: RetentionDeps, now_ms: number): Promise<string> {
+export async function unprovenBefore(deps: RetentionDeps, now_ms: number): Promise<string> {
   const written = utcDay(await writtenBefore(deps, consumers.postbackWriter, now_ms))
   const kept = firstKeptDay(now_ms, limits.postback_unproven_days_max)
   return earliest(written, kept)

@@ -5,12 +5,25 @@ import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
 import { postgresEngine } from '@tributary/service-kit/engines/postgres'
 import { s3Engine } from '@tributary/service-kit/engines/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { retentionJob } from './retention-job.ts'
+import type { Pool } from 'pg'
+import { type RetentionJobDeps, retentionJob, retentionWhenAsked } from './retention-job.ts'
 
 /** Longer than most steps of the eraser, and shorter than PostgreSQL lets a statement take. The job tries again. */
 const raw_events_wait_ms = 5000
 
-/** Blanks addresses and deletes what is older than the settings of its company, each night. */
+/** Between two looks whether somebody asks for it. */
+const look_pause_ms = 500
+
+type Context = Pick<RetentionJobDeps, 'clickhouse' | 'broker' | 'audit' | 'now' | 'logger' | 'registry'> & {
+  postgres: Pool
+}
+
+const depsOf = ({ postgres: pool, ...context }: Context): RetentionJobDeps => ({
+  ...{ ...context, pool, wait_ms: raw_events_wait_ms },
+  pause: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
+})
+
+/** Blanks addresses and deletes what is older than the settings of its company, each night and when somebody asks for it. */
 export const service = defineService({
   name: 'retention',
   engines: {
@@ -23,11 +36,12 @@ export const service = defineService({
     {
       name: 'retention',
       pause_ms: limits.retention_pause_ms,
-      prepare: ({ postgres: pool, ...context }) =>
-        retentionJob({
-          ...{ ...context, pool, wait_ms: raw_events_wait_ms },
-          pause: (ms, signal) => setTimeout(ms, undefined, { signal }).catch(() => {}),
-        }),
+      prepare: (context) => retentionJob(depsOf(context)),
+    },
+    {
+      name: 'asked_retention',
+      pause_ms: look_pause_ms,
+      prepare: (context) => retentionWhenAsked(depsOf(context)),
     },
   ],
 })

@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
+import { askJob, findJob } from '@tributary/postgres/jobs'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { findDecidingFacts } from '@tributary/tables/attribution/facts'
 import { uniquesSql } from '@tributary/tables/settled/sql/uniques'
@@ -15,7 +16,8 @@ import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { retentionJob } from '../src/retention-job.ts'
+import { planRetention } from '../src/plan-retention.ts'
+import { retentionJob, retentionWhenAsked } from '../src/retention-job.ts'
 import { runRetention } from '../src/run-retention.ts'
 import { after, dayOf, factOf, first_ms, storeDays } from './stored-days.ts'
 
@@ -115,10 +117,14 @@ test('what is older than the settings of its company goes, in the night after th
   await changeCompany(postgres.pool, brief.company_id, shorter, request)
   const sums = await daysIn('events_per_day_v1', brief.app_id)
   expect(sums).toEqual(on(0, 20, 40))
+  clock.ms = after(42)
+  const planned = { events_raw_v1: 2 + 2, clicks_raw_v1: 2 + 2, click_keys_v1: 6, install_facts_v1: 2 }
+  expect((await planRetention(deps(), new AbortController().signal)).rows).toEqual(planned)
+  expect(await addresses(brief.app_id)).toEqual(eachOf(20, 40))
   const done = await runAt(42)
   expect(pauses.at(-1)).toBeGreaterThanOrEqual(30_000)
   expect(done).toEqual({
-    rows: { events_raw_v1: 2 + 2, clicks_raw_v1: 2 + 2, click_keys_v1: 6, install_facts_v1: 2 },
+    rows: planned,
     // Two days of each kind are old enough. The third loses its addresses, as the archives of both later days do.
     ...{ objects_deleted: 6, objects_blanked: 3 + 2 },
   })
@@ -262,6 +268,25 @@ test('an eraser that begins behind the marks holds up raw events alone, and noth
   await erasing
   await job(new AbortController().signal)
   expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
+})
+
+test('whoever asks is told what a run would remove, and has it removed, whatever the hour', async () => {
+  const app = await newApp()
+  await fill(app, [190])
+  await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
+  clock.ms = after(195)
+  const work = retentionWhenAsked({ ...deps(), registry: new Registry() })
+  const outcomeOf = async (kind: 'retention' | 'retention_plan') => {
+    const number = await askJob(postgres.pool, kind, clock.ms)
+    await work(new AbortController().signal)
+    return (await findJob(postgres.pool, number))!.outcome as { rows: Record<string, number> }
+  }
+  const { rows: planned } = await outcomeOf('retention_plan')
+  expect(planned.events_raw_v1).toBeGreaterThan(0)
+  expect(await daysIn('events_raw_v1', app.app_id)).toEqual(on(190))
+  expect((await outcomeOf('retention')).rows).toEqual(planned)
+  expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
+  expect((await outcomeOf('retention_plan')).rows).toEqual({})
 })
 
 test('archives of clicks go when no company may keep their clicks any more', async () => {

@@ -1,3 +1,4 @@
+import { mutate } from '@tributary/clickhouse/mutate'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -100,7 +101,7 @@ test('a run that was broken off, and one of many days, leave nothing that the ne
   const crash = new Error('killed')
   const changed: string[] = []
   const at = (fails_after: number) => ({
-    ...{ clickhouse, signal },
+    ...{ clickhouse, signal, act: mutate },
     onRows(table: string) {
       changed.push(table)
       if (changed.length === fails_after) throw crash
