@@ -270,7 +270,7 @@ test('an eraser that begins behind the marks holds up raw events alone, and noth
   expect(await daysIn('events_raw_v1', app.app_id)).toEqual([])
 })
 
-test('whoever asks is told what a run would remove, and has it removed, whatever the hour', async () => {
+test('whoever asks hears what a run would remove, and has it removed, whatever the hour', async () => {
   const app = await newApp()
   await fill(app, [190])
   await changeCompany(postgres.pool, app.company_id, { keep_raw_days: 1 }, request)
