@@ -97,7 +97,7 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
     ...['/event/', '//event', '/event%20', '/event;a=b', '/Event', '/event.', '/event%00', '/s2s/../event'],
     ...['/api/v1/installs/a/b', '/api/v1/installs/', '/api/v1/../../metrics', '/api/v1/reportsx', '/event%2f'],
     ...['/skan-postback/', '/.well-known/skadnetwork/report-attribution', '/.well-known/appattribution/'],
-    ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/%6c/a'],
+    ...['/l/', '/l', '/l/a/b', '/l/../metrics', '/L/a', '/l%2f%2e%2e%2fmetrics'],
     ...[
       '/docs/../metrics',
       '/docs/..%2fmetrics',

@@ -1,4 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs'
+import { day_ms } from '@tributary/contracts/limits'
 import { isTimeWithoutZone } from '@tributary/domain/accept/fault-message'
 import { InvalidArgumentError } from 'commander'
 import { CliError } from './errors.ts'

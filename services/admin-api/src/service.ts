@@ -59,9 +59,10 @@ export const service = defineService({
     const backlogs = new Map([[consumers.installAttributor.name, redecisions.backlog]])
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url } = config
+    const serves_links = context.instance !== undefined // one process of all services
     const documents = openDocuments()
     await app.register(apiDocs(documents))
     await app.register(adminDocs({ ...context, pool, admin_token, documents }))
-    await app.register(adminApi({ ...context, pool, admin_token, link_url, status }))
+    await app.register(adminApi({ ...context, pool, admin_token, link_url, serves_links, status }))
   },
 })

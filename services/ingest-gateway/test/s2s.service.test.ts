@@ -84,7 +84,7 @@ test('a field that events do not have is kept within its limits, and a refusal n
   for (const change of [{ own: deep(9) }, { other: 'x', own: 'x'.repeat(64 * 1024) }]) {
     const answer = await single(event(change))
     expect([answer.statusCode, answer.json()]).toMatchObject([400, { error: 'invalid_field', field: 'own' }])
-    expect(answer.json().message).toMatch(/8 levels deep each, and 64 KiB of JSON together/)
+    expect(answer.json().message).toMatch(/at most 8 levels, and all together at most 64 KiB of JSON/)
   }
   expect((await single(event({ props: deep(9) }))).json()).not.toHaveProperty('message')
 })

@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { isTimeWithoutZone } from '@tributary/domain/accept/fault-message'
-import { CliError, usageError } from '../errors.ts'
+import { CliError } from '../errors.ts'
 import { csvRecords } from './csv-records.ts'
 import { toFileLine, wrapping_bytes } from './events.ts'
 import { type FileLine, type OpenedFile, splitLines } from './lines.ts'

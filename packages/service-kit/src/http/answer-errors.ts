@@ -44,23 +44,3 @@ function noRouteHandler(allowedMethods: AllowedMethods) {
     return reply.status(405).header('allow', allowed.join(', ')).send(errorBody('method_not_allowed', request.id))
   }
 }
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Other methods of this path are answered as if it was not there. */
-    unlisted?: boolean
-  }
-}
-
-/** Collects the routes that are added from now on; the function returned gives the methods of a path. */
-function collectRoutes(app: FastifyInstance): (path: string) => string[] {
-  const routes: { pattern: RegExp; methods: string[] }[] = []
-  app.addHook('onRoute', ({ url, method, config }) => {
-    if (config?.unlisted) return
-    const source = url
-      .split('/')
-      .map((part) => (part.startsWith(':') ? '[^/]+' : RegExp.escape(part).replace('\\*', '.*')))
-    routes.push({ pattern: new RegExp(`^${source.join('/')}$`), methods: [method].flat() })
-  })
-  return (path) => [...new Set(routes.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods))]
-}

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
-import { eventFields } from '@tributary/contracts/event-fields'
-import { limits } from '@tributary/contracts/limits'
 import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept/accept-event'
 import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'

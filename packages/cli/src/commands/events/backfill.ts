@@ -28,6 +28,7 @@ A JSON line holds one event. In CSV the first line names the columns. A column f
 event_ts_ms, install_uuid, props.NAME, device.NAME, ...) unless --map names another. An empty value means no value.
 revenue becomes a number. event_ts_ms is Unix ms or an ISO time with its zone;
 a time without one is rejected as time_without_zone. All other values stay text.
+On a JSON line --set replaces what is there.
 
 The command reads the first 1000 lines before it sends any. It stops if a CSV column is no field of an event, unless
 --extra-fields or a yes on the terminal says that it is meant. It warns of such fields in JSON, and of purchases without

@@ -23,7 +23,7 @@ interface SendCommandOptions {
 }
 
 const help = `
-FILE holds one event per line, in the form that clients send. A line without event_id gets one, always the same for the
+FILE holds one event per line, in the form that clients send. --set replaces what a line has in that field. A line without event_id gets one, always the same for the
 same line of the same file. The command writes rejected lines to FILE.rejected.jsonl as {line, reason, field, message, text}.
 
 The command reads the first 1000 lines before it sends any. It warns of names that are no field of an event, unless

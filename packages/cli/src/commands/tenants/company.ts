@@ -72,11 +72,10 @@ export function companyCommands(program: Command): void {
     .option('--yes', 'do not ask, however much --keep-raw-days deletes')
     .action(async (company_id: string, { json, yes, ...given }: SetOptions) => {
       if (Object.keys(given).length === 0) throw usageError('Give --plan, --quota or one of the --keep options.')
-      const { plan, quota: monthly_quota, keepIpDays, keepClickDays, keepRawDays } = given
-      const keep_raw_days = keepRawDays === 'unlimited' ? null : keepRawDays
+      const { plan, quota, keepIpDays, keepClickDays, keepRawDays } = given
       if (typeof keepRawDays === 'number' && !yes) await confirmDeletion(company_id, keepRawDays)
-      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days }
-      const body = { plan, monthly_quota, ...retention }
+      const retention = { keep_ip_days: keepIpDays, keep_click_days: keepClickDays, keep_raw_days: orNull(keepRawDays) }
+      const body = { plan, monthly_quota: orNull(quota), ...retention }
       const changed = await admin(companyRoutes.changeCompany, { params: { id: company_id }, body })
       print({ json }, changed, lines(shown(changed)))
     })
