@@ -5,6 +5,7 @@ export const generated: readonly [what: string, program: string][] = [
   ['docs/schemas', 'packages/contracts/src/dump-schemas.ts'],
   ['docs/settings.md', 'packages/service-kit/src/settings/dump-settings.ts'],
   ['docs/openapi.json', 'tools/dump-openapi.ts'],
+  ['docs/roles.md', 'tools/dump-roles.ts'],
   ['infra/haproxy/haproxy.cfg', 'tools/dump-load-balancer.ts'],
   ['packages/client/src/report-rows.ts', 'tools/dump-client-reports.ts'],
   ['packages/client/API.md', 'packages/client/dump-api.ts'],

@@ -126,8 +126,8 @@ const before = (name: string): string[] =>
 
 it('starts each service after the servers that its settings name', () => {
   for (const [name, { environment }] of ours) {
-    // TRIBUTARY_LINK_URL is where clients come from, and no server.
-    const { TRIBUTARY_LINK_URL: _clients, ...servers } = environment ?? {}
+    // These are where clients and browsers come from, and no servers.
+    const { TRIBUTARY_LINK_URL: _clients, TRIBUTARY_ADMIN_URL: _browsers, ...servers } = environment ?? {}
     const hosts = Object.values(servers).flatMap((value) => [...`${value}`.matchAll(/([\w-]+):\d{4}\b/g)])
     for (const [, host = ''] of hosts) expect(before(name), name).toContain(host)
   }

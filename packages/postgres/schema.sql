@@ -8,9 +8,17 @@ CREATE TABLE admin_audit_log (
   subject text NOT NULL,
   detail jsonb NOT NULL,
   request_id text NOT NULL,
+  company_id text,
+  person_id text,
+  ip text,
+  before jsonb,
   CONSTRAINT admin_audit_log_pkey PRIMARY KEY (id)
 );
-COMMENT ON TABLE admin_audit_log IS 'who changed what; rows are never changed nor deleted, and hold no secret';
+COMMENT ON TABLE admin_audit_log IS 'who changed what; rows are never changed, deleted after two years, and hold no secret';
+COMMENT ON COLUMN admin_audit_log.actor IS 'email of a person, or the admin token';
+COMMENT ON COLUMN admin_audit_log.detail IS 'what it became';
+COMMENT ON COLUMN admin_audit_log.company_id IS 'the company whose thing it was; null for what is above companies';
+COMMENT ON COLUMN admin_audit_log.before IS 'what the change replaced; null where nothing was';
 
 CREATE TABLE apps (
   app_id text NOT NULL,
@@ -244,6 +252,17 @@ COMMENT ON COLUMN jobs.progress IS 'how far it has come, as whoever waits is tol
 COMMENT ON COLUMN jobs.awaited_until IS 'whoever asked counts as gone from then on, unless a later time is written';
 COMMENT ON COLUMN jobs.held_until IS 'whoever works on it counts as gone from then on, unless a later time is written';
 
+CREATE TABLE known_browsers (
+  browser_hash bytea NOT NULL,
+  person_id text NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  CONSTRAINT known_browsers_browser_hash_check CHECK ((octet_length(browser_hash) = 32)),
+  CONSTRAINT known_browsers_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT known_browsers_pkey PRIMARY KEY (browser_hash)
+);
+COMMENT ON TABLE known_browsers IS 'browsers in which a person has signed in: the guesses of others do not slow them';
+COMMENT ON COLUMN known_browsers.browser_hash IS 'SHA-256 of the token in the cookie';
+
 CREATE TABLE late_days (
   app_id text NOT NULL,
   day date NOT NULL,
@@ -306,6 +325,24 @@ COMMENT ON TABLE master_key_check IS 'one encrypted text; a process whose master
 COMMENT ON COLUMN master_key_check.bound_to IS 'additional data of AES-256-GCM';
 COMMENT ON COLUMN master_key_check.key_id IS 'format and id of the master key that encrypted it, as in apps';
 
+CREATE TABLE memberships (
+  id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  person_id text NOT NULL,
+  company_id text,
+  role text NOT NULL,
+  apps text[],
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT memberships_apps_check CHECK ((cardinality(apps) > 0)),
+  CONSTRAINT memberships_check CHECK (((role = 'operator'::text) = (company_id IS NULL))),
+  CONSTRAINT memberships_check1 CHECK (((apps IS NULL) OR (role <> ALL (ARRAY['owner'::text, 'operator'::text])))),
+  CONSTRAINT memberships_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
+  CONSTRAINT memberships_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT memberships_pkey PRIMARY KEY (id),
+  CONSTRAINT memberships_role_check CHECK ((role = ANY (ARRAY['owner'::text, 'admin'::text, 'marketer'::text, 'privacy'::text, 'analyst'::text, 'operator'::text])))
+);
+COMMENT ON COLUMN memberships.company_id IS 'null for an operator';
+COMMENT ON COLUMN memberships.apps IS 'apps of the company that the role is limited to; null: all of it';
+
 CREATE TABLE old_signing_secrets (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   app_id text NOT NULL,
@@ -321,6 +358,49 @@ CREATE TABLE old_signing_secrets (
 );
 COMMENT ON TABLE old_signing_secrets IS 'signing secrets that a rotation replaced and that are valid until ends_at; each change comes with one of apps, which tells the gateways';
 COMMENT ON COLUMN old_signing_secrets.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
+CREATE TABLE one_time_links (
+  link_hash bytea NOT NULL,
+  kind text NOT NULL,
+  email text,
+  email_key text,
+  role text,
+  company_id text,
+  apps text[],
+  second_factor boolean NOT NULL DEFAULT false,
+  created_at timestamp with time zone NOT NULL,
+  expires_at timestamp with time zone NOT NULL,
+  CONSTRAINT one_time_links_check CHECK (((kind = 'first'::text) = (email_key IS NULL))),
+  CONSTRAINT one_time_links_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
+  CONSTRAINT one_time_links_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'first'::text, 'reset'::text]))),
+  CONSTRAINT one_time_links_link_hash_check CHECK ((octet_length(link_hash) = 32)),
+  CONSTRAINT one_time_links_pkey PRIMARY KEY (link_hash)
+);
+COMMENT ON TABLE one_time_links IS 'invitations and resets that nobody used yet; a row goes when it is used';
+COMMENT ON COLUMN one_time_links.link_hash IS 'SHA-256 of the secret in the link';
+COMMENT ON COLUMN one_time_links.second_factor IS 'of a reset: it removes the second factor too';
+
+CREATE TABLE people (
+  person_id text NOT NULL,
+  email text NOT NULL,
+  email_key text NOT NULL,
+  password text NOT NULL,
+  created_at timestamp with time zone NOT NULL,
+  CONSTRAINT people_email_key_key UNIQUE (email_key),
+  CONSTRAINT people_pkey PRIMARY KEY (person_id)
+);
+COMMENT ON COLUMN people.email IS 'as it was invited';
+COMMENT ON COLUMN people.email_key IS 'the same in lower case: two spellings are one account';
+COMMENT ON COLUMN people.password IS 'argon2id in the PHC string format';
+
+CREATE TABLE recovery_codes (
+  code_hash bytea NOT NULL,
+  person_id text NOT NULL,
+  CONSTRAINT recovery_codes_code_hash_check CHECK ((octet_length(code_hash) = 32)),
+  CONSTRAINT recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT recovery_codes_pkey PRIMARY KEY (code_hash)
+);
+COMMENT ON COLUMN recovery_codes.code_hash IS 'SHA-256 of person and code: 80 random bits need no salt';
 
 CREATE TABLE redecisions (
   app_id text NOT NULL,
@@ -377,6 +457,28 @@ COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for 
 COMMENT ON COLUMN server_keys.allowed_events IS 'empty: all events';
 COMMENT ON COLUMN server_keys.scopes IS 'what the key may do';
 
+CREATE TABLE sessions (
+  session_hash bytea NOT NULL,
+  session_id text NOT NULL,
+  person_id text NOT NULL,
+  complete boolean NOT NULL,
+  attempts integer NOT NULL DEFAULT 0,
+  began_at timestamp with time zone NOT NULL,
+  seen_at timestamp with time zone NOT NULL,
+  proven_at timestamp with time zone NOT NULL,
+  ip text NOT NULL,
+  agent text NOT NULL,
+  CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT sessions_pkey PRIMARY KEY (session_hash),
+  CONSTRAINT sessions_session_hash_check CHECK ((octet_length(session_hash) = 32)),
+  CONSTRAINT sessions_session_id_key UNIQUE (session_id)
+);
+COMMENT ON COLUMN sessions.session_hash IS 'SHA-256 of the token in the cookie';
+COMMENT ON COLUMN sessions.complete IS 'false: it waits for the second factor';
+COMMENT ON COLUMN sessions.attempts IS 'wrong codes of the second factor';
+COMMENT ON COLUMN sessions.seen_at IS 'its last request, to the minute';
+COMMENT ON COLUMN sessions.proven_at IS 'when the password was last given';
+
 CREATE TABLE tombstones (
   number bigint NOT NULL,
   app_id text NOT NULL,
@@ -400,6 +502,35 @@ COMMENT ON COLUMN tombstones.mark_ms IS 'Unix epoch ms: what was received or is 
 COMMENT ON COLUMN tombstones.log IS 'name of the log of accepted events of the install, as event-writer knows it; null of clicks, and where event-writer had committed nothing';
 COMMENT ON COLUMN tombstones.log_end IS 'its end before the audit store was read for the mark: what the log holds below it is erased';
 
+CREATE TABLE totp_offers (
+  person_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  last_step bigint NOT NULL,
+  CONSTRAINT totp_offers_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT totp_offers_pkey PRIMARY KEY (person_id),
+  CONSTRAINT totp_secrets_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT totp_secrets_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE totp_offers IS 'secrets that no code has confirmed yet';
+
+CREATE TABLE totp_secrets (
+  person_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  last_step bigint NOT NULL,
+  CONSTRAINT totp_secrets_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT totp_secrets_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT totp_secrets_pkey PRIMARY KEY (person_id),
+  CONSTRAINT totp_secrets_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON COLUMN totp_secrets.key_id IS 'format and id of the master key that encrypted it, as in apps; additional data: purpose and person_id';
+COMMENT ON COLUMN totp_secrets.last_step IS 'the newest time step of a code that was used: no code counts twice';
+
 CREATE TABLE unreadable_objects (
   number bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   app_id text NOT NULL,
@@ -414,6 +545,8 @@ COMMENT ON TABLE unreadable_objects IS 'folders of the audit store with objects 
 COMMENT ON COLUMN unreadable_objects.app_id IS 'app whose erasures they hold up; archives of clicks are of several apps';
 COMMENT ON COLUMN unreadable_objects.objects IS 'how many there were at the last try';
 
+CREATE INDEX admin_audit_log_at ON public.admin_audit_log USING btree (at);
+CREATE INDEX admin_audit_log_company ON public.admin_audit_log USING btree (company_id, id);
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
@@ -421,11 +554,30 @@ CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_i
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
 CREATE UNIQUE INDEX jobs_one_awaited ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = ANY (ARRAY['replay'::text, 'dead_retry'::text])));
 CREATE INDEX jobs_open ON public.jobs USING btree (kind, number) WHERE (ended_at_ms IS NULL);
+CREATE INDEX known_browsers_person ON public.known_browsers USING btree (person_id, seen_at);
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
+CREATE INDEX memberships_company ON public.memberships USING btree (company_id);
+CREATE UNIQUE INDEX memberships_once ON public.memberships USING btree (person_id, COALESCE(company_id, ''::text));
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
+CREATE INDEX one_time_links_email ON public.one_time_links USING btree (email_key);
+CREATE INDEX recovery_codes_person ON public.recovery_codes USING btree (person_id);
 CREATE INDEX redecisions_in_turn ON public.redecisions USING btree (partition, app_id, added_at, install_uuid);
 CREATE INDEX redecisions_taken ON public.redecisions USING btree (partition) WHERE (slice IS NOT NULL);
 CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);
+CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
+CREATE INDEX sessions_seen ON public.sessions USING btree (seen_at);
+CREATE OR REPLACE FUNCTION public.audit_company(thing text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+AS $function$
+  SELECT coalesce(
+    (SELECT company_id FROM companies WHERE company_id = thing),
+    (SELECT company_id FROM apps WHERE app_id = thing),
+    (SELECT a.company_id FROM server_keys k JOIN apps a USING (app_id) WHERE k.key_id = thing),
+    (SELECT a.company_id FROM links l JOIN apps a USING (app_id) WHERE l.link_id = thing))
+$function$;
+
 CREATE OR REPLACE FUNCTION public.notify_attribution_changed()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -459,6 +611,15 @@ BEGIN
   RETURN NULL;
 END $function$;
 
+CREATE OR REPLACE FUNCTION public.notify_people_changed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  PERFORM pg_notify('people_changed', coalesce(NEW.person_id, OLD.person_id));
+  RETURN NULL;
+END $function$;
+
 CREATE OR REPLACE FUNCTION public.refuse_change()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -467,7 +628,19 @@ BEGIN
   RAISE EXCEPTION '% of % is refused: its rows are kept for ever', TG_OP, TG_TABLE_NAME;
 END $function$;
 
-CREATE TRIGGER admin_audit_log_is_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.admin_audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE OR REPLACE FUNCTION public.refuse_early_delete()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+  IF OLD.at >= now() - interval '2 years' THEN
+    RAISE EXCEPTION 'DELETE of % is refused: its rows are kept for two years', TG_TABLE_NAME;
+  END IF;
+  RETURN OLD;
+END $function$;
+
+CREATE TRIGGER admin_audit_log_is_kept BEFORE UPDATE OR TRUNCATE ON public.admin_audit_log FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER admin_audit_log_is_kept_for_years BEFORE DELETE ON public.admin_audit_log FOR EACH ROW EXECUTE FUNCTION refuse_early_delete();
 CREATE TRIGGER apps_changed AFTER INSERT OR DELETE OR UPDATE ON public.apps FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
 CREATE TRIGGER attribution_settings_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.attribution_settings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER attribution_settings_changed AFTER INSERT ON public.attribution_settings FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
@@ -475,5 +648,7 @@ CREATE TRIGGER companies_changed AFTER INSERT OR DELETE OR UPDATE ON public.comp
 CREATE TRIGGER cv_schemas_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.cv_schemas FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER cv_schemas_changed AFTER INSERT ON public.cv_schemas FOR EACH ROW EXECUTE FUNCTION notify_cv_schemas_changed();
 CREATE TRIGGER links_changed AFTER INSERT OR DELETE OR UPDATE ON public.links FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
+CREATE TRIGGER memberships_changed AFTER INSERT OR DELETE OR UPDATE ON public.memberships FOR EACH ROW EXECUTE FUNCTION notify_people_changed();
 CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
+CREATE TRIGGER sessions_changed AFTER DELETE OR UPDATE OF complete, proven_at ON public.sessions FOR EACH ROW EXECUTE FUNCTION notify_people_changed();
 CREATE TRIGGER tombstones_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.tombstones FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

@@ -89,7 +89,10 @@ async function openWorld(apps_of: readonly number[]) {
   await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
   await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, fxRates: openFxRates({ pool, now }) }))
   await app.register(
-    adminApi({ pool, masterKeys, admin_token, audit, broker, clickhouse, keyValue, status, now, logger, registry }),
+    adminApi({
+      ...{ pool, masterKeys, admin_token, audit, broker, clickhouse, keyValue, status, now, logger, registry },
+      sessions: { find: async () => null },
+    }),
   )
   return {
     ...{ audit, broker, pool, tenants: await makeTenants(apps_of) },

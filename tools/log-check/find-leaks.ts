@@ -11,6 +11,7 @@ export interface Leak {
 /** The forms of secrets. */
 const shapes: readonly [what: string, shape: RegExp][] = [
   ['a server key', /srv_[0-9a-f]{48}/],
+  ['a token of a session, browser or link', /\b(?:ses|brw|inv|rst)_[\w-]{43}/],
   ['a signing secret, or a signature', /(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])/],
   ['an admin token', /(?<![0-9a-f]|srv_)[0-9a-f]{48}(?![0-9a-f])/],
   ['a key of 32 bytes', /(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{43}=(?!=)/],

@@ -87,6 +87,13 @@ const securitySchemes = {
     description:
       'The admin token of the installation. In standalone clients outside of `TRIBUTARY_ADMIN_NETWORKS` get 404.',
   },
+  session: {
+    type: 'apiKey',
+    in: 'cookie',
+    name: '__Host-tributary',
+    description:
+      'The session of a person; over http on a loopback address the cookie is `tributary_` and the port. A change also needs `Origin` and `X-Csrf-Token`.',
+  },
 }
 
 const requestId = {

@@ -12,7 +12,9 @@ const security: Record<Auth, Record<string, never[]>[]> = {
   sdk_keys: [{ company_key: [], app_key: [] }],
   s2s: [{ server_key: [] }],
   reports: [{ server_key: [] }],
-  admin: [{ admin_token: [] }],
+  admin: [{ admin_token: [] }, { session: [] }],
+  session: [{ session: [] }],
+  sign_in: [],
   public: [],
 }
 
@@ -101,7 +103,7 @@ export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchem
 /** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
 function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
-  const isReport = answers[200]?.form === 'json or csv'
+  const isReport = auth === 'reports' && answers[200]?.form === 'json or csv'
   if (isReport && (status === 200 || status === 304))
     names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Rows')
   const isKeyed = auth === 's2s' || auth === 'reports'

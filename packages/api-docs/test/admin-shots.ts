@@ -1,17 +1,18 @@
 import { limits } from '@tributary/contracts/limits'
 import { codesOf, operations } from './document.ts'
+import type { SessionHeaders } from './people-shots.ts'
 import { bearer, type Companies, type Shot } from './shot.ts'
 
 const prefix = '/admin/api/v1'
 
 /**
- * Every code of the admin API. `kept_key` is the audit key of an object of `tenant` that is there, `ios_app_id` an app
+ * Every code of the admin API but those of accounts. `analyst` is a session that may call little, `kept_key` is the audit key of an object of `tenant` that is there, `ios_app_id` an app
  * without a store id.
  */
 export function adminShots(
   admin_token: string,
   { tenant, other }: Companies,
-  { kept_key, ios_app_id }: { kept_key: string; ios_app_id: string },
+  { kept_key, ios_app_id, analyst }: { kept_key: string; ios_app_id: string; analyst: SessionHeaders },
 ): Shot[] {
   const shot = (route: string, code: string, given: { path?: string; body?: unknown } = {}) => {
     const [method, path = ''] = route.split(' ')
@@ -22,7 +23,7 @@ export function adminShots(
   const moved = `/apps/${ios_app_id}/move-store-id`
   const rates = 'Date,USD,\n2026-06-01,1.08,\n'
   return [
-    ...adminGuards(admin_token),
+    ...adminGuards(admin_token, analyst),
     shot('POST /companies', 'ok', { body: { name: 'One more', plan: 'unlimited' } }),
     shot('POST /companies', 'bad_json', { body: '[' }),
     shot('POST /companies', 'invalid_field', { body: { name: 'x', more: 1 } }),
@@ -153,21 +154,27 @@ function cvSchemaShots(shot: MakeShot, app_id: string): Shot[] {
   ]
 }
 
-/** What every route of the admin API answers alike. */
-const adminGuards = (admin_token: string): Shot[] =>
+/** What every route of the admin API answers alike, by the codes that it documents. */
+const adminGuards = (admin_token: string, analyst: SessionHeaders): Shot[] =>
   operations
     .filter(({ tags }) => tags[0] === 'Admin')
     .flatMap(({ route, responses }): Shot[] => {
-      const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
-      const with_body = codesOf(responses[413] ?? { description: '', content: {} }).length > 0
-      return [
+      const path = (route.split(' ')[1] ?? '').replace('{id}', 'none').replace('{install_uuid}', 'install-1')
+      const codes = new Set(Object.values(responses).flatMap(codesOf))
+      const { origin, cookie } = analyst
+      const own = codes.has('invalid_admin_token') ? bearer(admin_token) : analyst
+      const guards: Shot[] = [
         { route, code: 'missing_bearer_token', path },
         { route, code: 'invalid_admin_token', path, headers: bearer('guess') },
-        ...(with_body
-          ? [{ ...asAdmin(admin_token, route, 'body_too_large', path), announced_bytes: limits.fx_csv_bytes_max + 1 }]
-          : []),
-        ...(route.includes('{id}') ? [asAdmin(admin_token, route, 'not_found', path.replace('none', '%zz'))] : []),
+        { route, code: 'sign_in_required', path, headers: { origin } },
+        { route, code: 'session_ended', path, headers: { ...analyst, cookie: `${cookie.split('=')[0]}=ses_none` } },
+        { route, code: 'forged_request', path, headers: { cookie } },
+        { route, code: 'body_too_large', path, headers: own, announced_bytes: limits.fx_csv_bytes_max + 1 },
+        { route, code: 'not_found', path: path.replace(/\/(none|install-1)/, '/%zz'), headers: analyst },
       ]
+      // Routes without credentials have shots of their own.
+      const isDoor = !codes.has('invalid_admin_token') && !path.includes('/me') && !path.endsWith('/sign-out')
+      return isDoor ? [] : guards.filter(({ code }) => codes.has(code as never))
     })
 
 const asAdmin = (admin_token: string, route: string, code: string, path: string, body?: unknown): Shot => ({

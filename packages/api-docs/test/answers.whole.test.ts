@@ -9,6 +9,7 @@ import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
 import { ingestShots, schemaShots, signed } from './ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './link-shots.ts'
+import { peopleShots } from './people-shots.ts'
 import { postbackShots } from './postback-shots.ts'
 import { reportShots } from './report-shots.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
@@ -24,7 +25,8 @@ let ios_app_id: string
 let links: [DocumentedLinks, DocumentedLinks]
 
 beforeAll(async () => {
-  standalone = await startStandaloneProcess({ data_dir })
+  const env = { TRIBUTARY_ADMIN_HOSTS: 'panel.example.com' } // an address without https
+  standalone = await startStandaloneProcess({ data_dir, env })
   admin_token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
   const admin = adminOf(standalone.url, admin_token)
   companies = {
@@ -46,17 +48,19 @@ afterAll(async () => {
   rmSync(data_dir, { recursive: true, force: true })
 })
 
-/** Codes that only a failure of something else brings about: tests of the services hold those. */
-const by_failure = ['internal_error', 'unavailable', 'audit_write_failed']
+/** Codes that only a failure of something else or the passing of time brings about: tests of the services hold those. */
+const by_failure = ['internal_error', 'unavailable', 'audit_write_failed', 'password_needed']
 
 it('answers every documented code, in the documented shape and with the documented headers, and nothing else', async () => {
   const wrong: string[] = []
+  const people = await peopleShots(standalone.url, admin_token, companies)
   const shots: Shot[] = [
     ...postbackShots(), // soon after the slow ones, which count for the same minute
     ...ingestShots(companies),
     ...reportShots(companies),
     ...linkShots(...links),
-    ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id }),
+    ...people.shots,
+    ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id, analyst: people.analyst }),
     ...schemaShots(companies),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]
@@ -139,7 +143,7 @@ async function guessTooOften(): Promise<string[]> {
   const ask = () => fetch(`${standalone.url}/admin/api/v1/status`, { headers }).then((answer) => answer.arrayBuffer())
   for (let left = limits.admin_guesses_of_address_max; left > 0; left -= 1) await ask()
   const faults = operations
-    .filter(({ tags }) => tags[0] === 'Admin')
+    .filter(({ responses }) => codesOf(responses[401] ?? { description: '' }).includes('invalid_admin_token'))
     .map(({ route }) => {
       const path = (route.split(' ')[1] ?? '').replace('{id}', 'none')
       return fire(standalone.url, { route, code: 'rate_limited', path, headers }, seen)

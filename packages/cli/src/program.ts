@@ -10,6 +10,8 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   key: async () => (await import('./commands/tenants/key.ts')).keyCommands,
   link: async () => (await import('./commands/tenants/link.ts')).linkCommands,
   'cv-schema': async () => (await import('./commands/tenants/cv-schema.ts')).cvSchemaCommands,
+  admin: async () => (await import('./commands/tenants/people.ts')).peopleCommands,
+  'audit-log': async () => (await import('./commands/tenants/audit-log.ts')).auditLogCommand,
   status: async () => (await import('./commands/operate/status.ts')).statusCommand,
   send: async () => (await import('./commands/events/send.ts')).sendCommand,
   backfill: async () => (await import('./commands/events/backfill.ts')).backfillCommand,

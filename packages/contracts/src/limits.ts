@@ -1,3 +1,4 @@
+import { peopleLimits } from './admin/people/people-limits.ts'
 import { reportLimits } from './report-limits.ts'
 
 /** Milliseconds of an hour, and of a day of 24 hours. */
@@ -10,6 +11,7 @@ const click_days_max = 90
 /** Every limit of the product, its unit last in its name. docs/rules.md holds the rules that they bound. */
 export const limits = {
   ...reportLimits,
+  ...peopleLimits,
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
   sdk_body_bytes_max: 1024 * 1024,
   /** `/event` and `/privacy/delete`, after gunzip. */

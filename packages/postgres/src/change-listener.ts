@@ -5,15 +5,15 @@ import type { Logger } from 'pino'
 const reconnect_pause_ms = 250
 const reconnect_pause_ms_max = 5_000
 
-/** Channels of the triggers in `migrations`: companies, apps and keys; links and settings of attribution; schemas. */
-export type ChangeChannel = 'credentials_changed' | 'attribution_changed' | 'cv_schemas_changed'
+/** Channels of the triggers in `migrations`: companies, apps and keys; links and settings of attribution; schemas; people. */
+export type ChangeChannel = 'credentials_changed' | 'attribution_changed' | 'cv_schemas_changed' | 'people_changed'
 
 export interface ChangeListenerOptions {
   pool: Pool
   logger: Logger
   channels: readonly ChangeChannel[]
-  /** Called with the company of a change, or undefined when any may have changed. */
-  onChange(company_id: string | undefined): void
+  /** Called with the company (of `people_changed`: the person) of a change, or undefined when any may have changed. */
+  onChange(owner_id: string | undefined): void
 }
 
 /**

@@ -134,7 +134,15 @@ export const serviceRoles = {
     jobs: { select: '*', also: ['INSERT', 'UPDATE'] },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },
-    admin_audit_log: { select: '*', also: ['INSERT'] },
+    admin_audit_log: { select: '*', also: ['INSERT', 'DELETE'] }, // a trigger refuses what is younger than two years
+    people: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    memberships: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    sessions: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    known_browsers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    one_time_links: { select: '*', also: ['INSERT', 'DELETE'] },
+    totp_secrets: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    totp_offers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    recovery_codes: { select: '*', also: ['INSERT', 'DELETE'] },
   },
 } as const satisfies Record<string, Record<string, Rights>>
 export type PostgresService = keyof typeof serviceRoles

@@ -21,6 +21,16 @@ import {
 } from '@tributary/tenancy/companies/tenants'
 import { openCredentials } from '@tributary/tenancy/credentials/credentials-cache'
 import { loadFxRates } from '@tributary/tenancy/fx-rates'
+import { readAuditLog } from '@tributary/tenancy/people/audit-log'
+import { openGuesses } from '@tributary/tenancy/people/guesses'
+import { invitePerson, makeReset } from '@tributary/tenancy/people/one-time-links'
+import { changePassword, disableSecondFactor, offerSecondFactor } from '@tributary/tenancy/people/own-account'
+import { openPasswords } from '@tributary/tenancy/people/passwords/password-hash'
+import { changePerson, removePerson } from '@tributary/tenancy/people/people'
+import { removeExpired } from '@tributary/tenancy/people/remove-expired'
+import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
+import { signIn } from '@tributary/tenancy/people/sign-in'
+import { acceptInvitation, useReset } from '@tributary/tenancy/people/use-links'
 import { openCvSchemas, openLiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas-cache'
 import { openStoreApps } from '@tributary/tenancy/postbacks/store-apps-cache'
 import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
@@ -115,6 +125,35 @@ describe('what a service needs it may do', () => {
     const there = await rotateMasterKey(pool, openMasterKeys([next, masterKey]), request)
     const back = await rotateMasterKey(pool, openMasterKeys([masterKey, next]), request)
     expect([there.unreadable, back.unreadable, back.rotated]).toEqual([0, 0, there.rotated])
+  })
+
+  test('admin-api lets people in, changes their roles, and keeps the audit log for years', async () => {
+    const pool = poolOf('admin-api')
+    const { company } = await tenant(pool)
+    const { company_id } = company
+    const password = 'a password of this test'
+    const deps = { pool, masterKeys, passwords: openPasswords(), guesses: openGuesses(Date.now), now: Date.now }
+    const visitor = { ip: '127.0.0.1', agent: 'test', request_id: 'r', browser: null }
+    const now = { ...request, now_ms: Date.now() }
+    for (const email of ['ada@example.com', 'bob@example.com']) {
+      const { token } = await invitePerson(pool, { email, role: 'owner', company_id }, now)
+      await acceptInvitation(deps, { token, password }, null, visitor)
+    }
+    const { session } = await signIn(deps, { email: 'ada@example.com', password }, visitor)
+    const sessions = openSessions({ pool, now: Date.now, elapsed: Date.now, logger })
+    onTestFinished(() => sessions.close())
+    const found = (await sessions.find(session))!
+    const { secret } = await offerSecondFactor(deps, found)
+    expect(secret).toMatch(/^[A-Z2-7]{32}$/)
+    await disableSecondFactor(pool, found, visitor, Date.now())
+    await changePassword(deps, found, { password, new_password: `${password} 2` }, visitor)
+    const { token } = await makeReset(pool, { email: 'bob@example.com', second_factor: true }, now)
+    await useReset(deps, { token, password: `${password} 3` }, visitor)
+    await changePerson(pool, { email: 'bob@example.com', role: 'admin', company_id }, now)
+    await removePerson(pool, { email: 'bob@example.com', company_id }, now)
+    await removeExpired(pool, Date.now())
+    expect((await readAuditLog(pool, { company_id, limit: 1 }))[0]).toMatchObject({ action: 'person.remove' })
+    await expect(pool.query('DELETE FROM admin_audit_log')).rejects.toThrow('is refused')
   })
 
   test('ingest-gateway finds keys and signing secrets', async () => {

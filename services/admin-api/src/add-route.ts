@@ -1,9 +1,11 @@
 import { limits } from '@tributary/contracts/limits'
 import type { Route, RouteChecked, RouteOutput } from '@tributary/contracts/route'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { readInput } from './read-input.ts'
 
-/** Answers a declared route. The handler is given what the declaration allows, and gives what it promises. */
+/**
+ * Answers a declared route. The handler is given what the declaration allows, from callers that it allows (`authenticate`,
+ * `authorize`), and gives what it promises.
+ */
 export function addRoute<R extends Route>(
   app: FastifyInstance,
   route: R,
@@ -17,6 +19,7 @@ export function addRoute<R extends Route>(
     method: route.method,
     url: route.path,
     bodyLimit: route.body?.bytes_max ?? limits.body_bytes_max_default,
-    handler: async (request, reply) => handle(readInput(route, request), request, reply),
+    config: { declared: route },
+    handler: async (request, reply) => handle(request.input as RouteChecked<R>, request, reply),
   })
 }

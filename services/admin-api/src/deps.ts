@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -13,6 +14,11 @@ export interface AdminApiDeps {
   pool: Pool
   masterKeys: MasterKeys
   admin_token: string
+  /** People who are signed in. */
+  sessions: Pick<Sessions, 'find'>
+  /** `TRIBUTARY_ADMIN_URL`: where browsers reach the panel. */
+  admin_url?: string | undefined
+  trusted_proxies?: readonly string[]
   /** Base of tracking links. Without it they begin with the address of a request, if this process answers links there. */
   link_url?: string | undefined
   /** The process answers links at the address of the admin API. */

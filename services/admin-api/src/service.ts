@@ -12,7 +12,8 @@ import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
 import { masterKeysEngine } from '@tributary/tenancy/engines'
-import { adminDocs } from './admin-docs.ts'
+import { removeExpired } from '@tributary/tenancy/people/remove-expired'
+import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
 import { watchErasures } from './watch-erasures.ts'
@@ -21,6 +22,8 @@ import { watchErasures } from './watch-erasures.ts'
 const reconciliation_pause_ms = 5000
 /** Pause between two looks for requests for erasure that are late. */
 const watch_pause_ms = 60_000
+/** Pause between two removals of sessions and links that have ended, and of old entries of the audit log. */
+const expired_pause_ms = 600_000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
 
 /** Manages companies, apps and keys, and shows the state of the whole. */
@@ -35,7 +38,7 @@ export const service = defineService({
     masterKeys: masterKeysEngine,
     redecisions: redecisionsEngine,
   },
-  settings: ['TRIBUTARY_LINK_URL'],
+  settings: ['TRIBUTARY_LINK_URL', 'TRIBUTARY_ADMIN_URL', 'TRIBUTARY_TRUSTED_PROXIES'],
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
     {
@@ -53,16 +56,26 @@ export const service = defineService({
       pause_ms: watch_pause_ms,
       prepare: ({ postgres: pool, ...context }) => watchErasures({ ...context, pool }),
     },
+    {
+      name: 'expired_people_rows',
+      pause_ms: expired_pause_ms,
+      prepare:
+        ({ postgres: pool, now }) =>
+        () =>
+          removeExpired(pool, now()),
+    },
   ],
   routes: async (context) => async (app) => {
     const { postgres: pool, redecisions, config } = context
     const backlogs = new Map([[consumers.installAttributor.name, redecisions.backlog]])
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
-    const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url } = config
+    await app.register(apiDocs())
+    const sessions = openSessions({ ...context, pool })
+    context.onClose('sessions', () => sessions.close())
+    const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url, TRIBUTARY_ADMIN_URL: admin_url } = config
+    const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const serves_links = context.instance !== undefined // one process of all services
-    const documents = openDocuments()
-    await app.register(apiDocs(documents))
-    await app.register(adminDocs({ ...context, pool, admin_token, documents }))
-    await app.register(adminApi({ ...context, pool, admin_token, link_url, serves_links, status }))
+    const panel = { sessions, admin_url, trusted_proxies }
+    await app.register(adminApi({ ...context, ...panel, pool, admin_token, link_url, serves_links, status }))
   },
 })

@@ -25,8 +25,10 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
   })
 
   /** `path` is what follows the prefix of the admin API; asked with the admin token, if `headers` hold no other. */
-  const inject = (path: string, { headers, ...options }: InjectOptions = {}) =>
-    app.inject({ ...options, url: base + path, headers: { authorization, ...headers } })
+  const inject = (path: string, { headers, ...options }: InjectOptions = {}) => {
+    const given = Object.entries({ authorization, ...headers }).filter(([, value]) => value !== undefined)
+    return app.inject({ ...options, url: base + path, headers: Object.fromEntries(given) })
+  }
   const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query(text, values)).rows
 
   async function ask(

@@ -1,4 +1,5 @@
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
@@ -14,6 +15,8 @@ export const admin_token = 'a-token-of-this-test-and-no-other'
 export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 export const authorization = `Bearer ${admin_token}`
 
+const silent = pino({ level: 'silent' })
+
 const away = async (): Promise<never> => {
   throw new Error('this test has no ClickHouse')
 }
@@ -28,6 +31,8 @@ const noClickhouse = {
 
 /** The admin API over this database and, unless told otherwise, stores in memory. */
 export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
+  const { now = Date.now, logger = silent } = given
+  const sessions = openSessions({ pool, now, elapsed: () => performance.now() + now(), logger })
   const deps: AdminApiDeps = {
     pool,
     masterKeys,
@@ -39,11 +44,13 @@ export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): P
     keyValue: memoryKeyValue(Date.now),
     status: async () => ({ ready: true, consumers: [], bindings: {} }),
     now: Date.now,
-    logger: pino({ level: 'silent' }),
+    logger: silent,
     registry: new Registry(),
+    sessions,
     ...given,
   }
-  const app = createHttpApp({ logger: deps.logger })
+  const app = createHttpApp({ logger: deps.logger, trusted_proxies: deps.trusted_proxies ?? [] })
+  app.addHook('onClose', () => sessions.close())
   await app.register(adminApi(deps))
   return app
 }

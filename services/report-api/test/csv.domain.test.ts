@@ -1,5 +1,5 @@
+import { csvLine } from '@tributary/service-kit/http/csv'
 import { expect, test } from 'vitest'
-import { csvLine } from '../src/answers/csv.ts'
 import { isKnown, weakTag } from '../src/answers/etag.ts'
 
 test.each([

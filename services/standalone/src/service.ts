@@ -33,6 +33,7 @@ import { closeFolder } from './close-folder.ts'
 import { makeDemoCompany } from './demo.ts'
 import { standaloneEngines } from './engines.ts'
 import { areEventsGone } from './events-gone.ts'
+import { offerFirstLink } from './first-person.ts'
 import { openAdminToken } from './local-secrets.ts'
 import { watchDisk } from './watch-disk.ts'
 import { keepTablesWhole } from './whole-tables.ts'
@@ -88,9 +89,14 @@ async function start(config: Config, service: Service): Promise<void> {
   const { url, instance } = await startServices({ config, data_dir, admin_token, disk, engines }, service)
   const { postgres: pool, masterKeys } = engines
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)
+  const onTerminal = process.stdout.isTTY === true
+  const admin_url = config.TRIBUTARY_ADMIN_URL ?? url
+  for (const line of await offerFirstLink({ pool, data_dir, admin_url, now, onTerminal })) say(line)
   writeStart({ url, data_dir, instance }, logger)
   say(`Tributary is ready at ${url}`)
 }
+
+const hostsOf = (url: string | undefined): string[] => (url === undefined ? [] : [new URL(url).hostname])
 
 /** Writes a line for the person at the terminal. */
 const say = (line: string) => void process.stdout.write(`${line}\n`)
@@ -131,7 +137,7 @@ async function startServices({ config, data_dir, admin_token, disk, engines }: S
     async (app, health) => {
       fenceAdmin(app, {
         networks: config.TRIBUTARY_ADMIN_NETWORKS,
-        hosts: config.TRIBUTARY_ADMIN_HOSTS,
+        hosts: [...config.TRIBUTARY_ADMIN_HOSTS, ...hostsOf(config.TRIBUTARY_ADMIN_URL)],
         trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES,
         logger: service.logger,
       })

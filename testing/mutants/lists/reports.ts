@@ -156,7 +156,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#csv-answers',
     promise: 'a spreadsheet runs no cell',
-    file: 'services/report-api/src/answers/csv.ts',
+    file: 'packages/service-kit/src/http/csv.ts',
     from: '[=+\\-@＝＋－＠]',
     to: '[=+\\-＝＋－]',
     tests: ['services/report-api/test/csv.domain.test.ts'],

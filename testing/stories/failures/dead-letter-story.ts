@@ -69,6 +69,7 @@ async function openAdmin(pool: Pool, broker: Broker) {
     clickhouse: {} as never,
     keyValue: memoryKeyValue(Date.now),
     masterKeys: {} as never,
+    sessions: { find: async () => null },
   }
   await app.register(
     adminApi({ ...stores, pool, broker, admin_token, status, now: Date.now, logger, registry: new Registry() }),

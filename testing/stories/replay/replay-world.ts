@@ -92,7 +92,8 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
       partitions: await broker.partitionCount(topics.eventsAccepted.name),
     }),
   )
-  await app.register(adminApi({ ...shared, pool, masterKeys, admin_token, clickhouse, status }))
+  const sessions = { find: async () => null }
+  await app.register(adminApi({ ...shared, pool, masterKeys, admin_token, sessions, clickhouse, status }))
   const work = replayWhenAsked({ ...shared, pool, masterKeys, clickhouse })
   const replayer = every({ name: 'replay', pause_ms: 50, logger, registry, work })
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -5,7 +5,10 @@ import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
-import { retentionRoutes } from './retention.ts'
+import { auditLogRoutes } from './people/audit-log.ts'
+import { ownAccountRoutes } from './people/own-account.ts'
+import { peopleRoutes } from './people/people.ts'
+import { signInRoutes } from './people/sign-in.ts'
 import { serverKeyRoutes } from './server-keys.ts'
 import { storedDataRoutes } from './stored-data.ts'
 import { systemRoutes } from './system.ts'
@@ -22,4 +25,8 @@ export const adminRoutes = {
   ...retentionRoutes,
   ...deadLetterRoutes,
   ...systemRoutes,
+  ...peopleRoutes,
+  ...signInRoutes,
+  ...ownAccountRoutes,
+  ...auditLogRoutes,
 } satisfies Routes

@@ -4,6 +4,7 @@ import { platforms } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
+import { companyRoles, managers } from './people/roles.ts'
 
 /** An empty text takes the setting away. */
 const bundle_id = text(256).regex(
@@ -116,6 +117,8 @@ export const appRoutes = {
     method: 'POST',
     path: '/admin/api/v1/apps',
     auth: 'admin',
+    roles: managers,
+    over: 'company of body',
     tag: 'Admin',
     summary: 'Make an app',
     description: 'The answer is the only place where its signing secret is shown.',
@@ -138,6 +141,9 @@ export const appRoutes = {
     method: 'GET',
     path: '/admin/api/v1/apps',
     auth: 'admin',
+    roles: companyRoles,
+    over: 'company of query',
+    limited: true,
     tag: 'Admin',
     summary: 'Apps of a company',
     query: listQuery,
@@ -154,6 +160,8 @@ export const appRoutes = {
     method: 'PATCH',
     path: '/admin/api/v1/apps/:id',
     auth: 'admin',
+    roles: managers,
+    over: 'app of path',
     tag: 'Admin',
     summary: 'Change an app',
     description:
@@ -167,6 +175,7 @@ export const appRoutes = {
     method: 'POST',
     path: '/admin/api/v1/apps/:id/move-store-id',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Move a store id to an app',
     description:
@@ -186,6 +195,9 @@ export const appRoutes = {
     method: 'POST',
     path: '/admin/api/v1/apps/:id/rotate-secret',
     auth: 'admin',
+    roles: managers,
+    over: 'app of path',
+    fresh: true,
     tag: 'Admin',
     summary: 'Give an app a new signing secret',
     description: `The answer is the only place where the new secret is shown. The secret of today stays valid beside it for \`overlap_hours\`; one that an earlier rotation replaced stays until its own end. At most ${limits.old_secrets_max} old secrets are valid at the same time; 0 hours ends all of them at once.`,

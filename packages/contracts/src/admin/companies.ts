@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId } from './admin-fields.ts'
+import { managers, roles } from './people/roles.ts'
 
 export const plans = ['free', 'growth', 'scale', 'unlimited'] as const
 export type Plan = (typeof plans)[number]
@@ -131,6 +132,7 @@ export const companyRoutes = {
     method: 'POST',
     path: '/admin/api/v1/companies',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Make a company',
     body: { schema: { CreateCompany }, examples: { example: { name: 'Example Games', plan: 'growth' } } },
@@ -140,6 +142,7 @@ export const companyRoutes = {
     method: 'GET',
     path: '/admin/api/v1/companies',
     auth: 'admin',
+    roles,
     tag: 'Admin',
     summary: 'All companies',
     answers: {
@@ -154,6 +157,9 @@ export const companyRoutes = {
     method: 'GET',
     path: '/admin/api/v1/companies/:id',
     auth: 'admin',
+    roles,
+    over: 'company of path',
+    limited: true,
     tag: 'Admin',
     summary: 'One company',
     params,
@@ -164,6 +170,12 @@ export const companyRoutes = {
     method: 'PATCH',
     path: '/admin/api/v1/companies/:id',
     auth: 'admin',
+    roles: [...managers, 'operator'],
+    over: 'company of path',
+    fields: {
+      ...{ plan: ['operator'], monthly_quota: ['operator'] },
+      ...{ keep_ip_days: managers, keep_click_days: managers, keep_raw_days: managers },
+    },
     tag: 'Admin',
     summary: 'Change the plan, the quota or the retention of a company',
     description:
@@ -177,6 +189,8 @@ export const companyRoutes = {
     method: 'POST',
     path: '/admin/api/v1/companies/:id/suspend',
     auth: 'admin',
+    roles: ['operator'],
+    over: 'company of path',
     tag: 'Admin',
     summary: 'Suspend a company',
     description: 'Within 10 s all its keys answer `company_suspended`. May be repeated.',
@@ -188,6 +202,8 @@ export const companyRoutes = {
     method: 'POST',
     path: '/admin/api/v1/companies/:id/reinstate',
     auth: 'admin',
+    roles: ['operator'],
+    over: 'company of path',
     tag: 'Admin',
     summary: 'Reinstate a company',
     description: 'Its keys work again. May be repeated.',
@@ -216,6 +232,8 @@ export const companyRoutes = {
     method: 'GET',
     path: '/admin/api/v1/companies/:id/usage',
     auth: 'admin',
+    roles,
+    over: 'company of path',
     tag: 'Admin',
     summary: 'Use of a month against the quota',
     params,

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { limits } from '../limits.ts'
 import { CvSchema, CvSchemaDraft, CvSchemaPostback, sequenceIndexes } from '../postback/cv-schema.ts'
 import type { Routes } from '../routes/route.ts'
+import { marketers, readers } from './people/roles.ts'
 
 const app_id = z.string().describe('Id of the app.')
 const GivenCvSchema = z.strictObject({ app_id, schema: CvSchemaDraft })
@@ -65,6 +66,8 @@ export const cvSchemaRoutes = {
     method: 'POST',
     path: '/admin/api/v1/cv-schemas',
     auth: 'admin',
+    roles: marketers,
+    over: 'app of body',
     tag: 'Admin',
     summary: 'Publish a conversion value schema',
     description:
@@ -79,6 +82,8 @@ export const cvSchemaRoutes = {
     method: 'GET',
     path: '/admin/api/v1/cv-schemas',
     auth: 'admin',
+    roles: readers,
+    over: 'app of query',
     tag: 'Admin',
     summary: 'A conversion value schema of an app',
     query: showQuery,
@@ -95,6 +100,8 @@ export const cvSchemaRoutes = {
     method: 'POST',
     path: '/admin/api/v1/cv-schemas/compare',
     auth: 'admin',
+    roles: readers,
+    over: 'app of body',
     tag: 'Admin',
     summary: 'What a conversion value schema would change',
     description: 'Checks a schema as if it were published, and compares it with the newest one. Publishes nothing.',

@@ -46,6 +46,7 @@ export const deadLetterRoutes = {
     method: 'GET',
     path: '/admin/api/v1/dead-letters',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Dead letters that wait',
     description:
@@ -73,6 +74,7 @@ export const deadLetterRoutes = {
     method: 'POST',
     path: '/admin/api/v1/dead-letters/retry',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Retry dead letters',
     description:

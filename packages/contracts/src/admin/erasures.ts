@@ -69,6 +69,8 @@ export const erasureRoutes = {
     method: 'POST',
     path: '/admin/api/v1/erasures',
     auth: 'admin',
+    roles: ['owner', 'privacy'],
+    over: 'app of body',
     tag: 'Admin',
     summary: 'Ask for the erasure of an install',
     description:
@@ -87,6 +89,8 @@ export const erasureRoutes = {
     method: 'GET',
     path: '/admin/api/v1/erasures',
     auth: 'admin',
+    roles: ['owner', 'privacy'],
+    over: 'app of query',
     tag: 'Admin',
     summary: 'Certificate of an erasure',
     description: 'The state of the erasure of an install. After it only a keyed hash of the id is kept.',
@@ -111,6 +115,7 @@ export const erasureRoutes = {
     method: 'POST',
     path: '/admin/api/v1/erasures/run',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Erase what is queued now',
     description:

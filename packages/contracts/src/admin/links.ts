@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, pathId } from './admin-fields.ts'
 import { CreateLink } from './link-fields.ts'
+import { marketers, readers } from './people/roles.ts'
 
 export type { CreateLink }
 
@@ -56,6 +57,8 @@ export const linkRoutes = {
     method: 'POST',
     path: '/admin/api/v1/links',
     auth: 'admin',
+    roles: marketers,
+    over: 'app of body',
     tag: 'Admin',
     summary: 'Make a tracking link',
     description:
@@ -68,6 +71,8 @@ export const linkRoutes = {
     method: 'GET',
     path: '/admin/api/v1/links',
     auth: 'admin',
+    roles: readers,
+    over: 'app of query',
     tag: 'Admin',
     summary: 'Tracking links of an app',
     query: listQuery,
@@ -84,6 +89,8 @@ export const linkRoutes = {
     method: 'POST',
     path: '/admin/api/v1/links/:id/enable',
     auth: 'admin',
+    roles: marketers,
+    over: 'link of path',
     tag: 'Admin',
     summary: 'Enable a tracking link',
     description: 'Acts within a second. May be repeated.',
@@ -95,6 +102,8 @@ export const linkRoutes = {
     method: 'POST',
     path: '/admin/api/v1/links/:id/disable',
     auth: 'admin',
+    roles: marketers,
+    over: 'link of path',
     tag: 'Admin',
     summary: 'Disable a tracking link',
     description:

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
+import { managers } from './people/roles.ts'
 
 /** The rights of a server key: send events, read reports and installs. */
 export const keyScopes = ['events:write', 'reports:read'] as const
@@ -52,6 +53,9 @@ export const serverKeyRoutes = {
     method: 'POST',
     path: '/admin/api/v1/keys',
     auth: 'admin',
+    roles: managers,
+    over: 'app of body',
+    fresh: true,
     tag: 'Admin',
     summary: 'Mint a server key',
     description: 'The answer is the only place where the key is shown.',
@@ -79,6 +83,8 @@ export const serverKeyRoutes = {
     method: 'GET',
     path: '/admin/api/v1/keys',
     auth: 'admin',
+    roles: managers,
+    over: 'app of query',
     tag: 'Admin',
     summary: 'Server keys of an app',
     query: listQuery,
@@ -97,6 +103,8 @@ export const serverKeyRoutes = {
     method: 'POST',
     path: '/admin/api/v1/keys/:id/revoke',
     auth: 'admin',
+    roles: managers,
+    over: 'key of path',
     tag: 'Admin',
     summary: 'Revoke a server key',
     description: 'Within 10 s it answers 401. Can not be undone, may be repeated.',

@@ -3,6 +3,7 @@ import { id_rule, idShape } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
 import { text } from './admin-fields.ts'
+import { managers } from './people/roles.ts'
 
 /** Content of a file of exchange rates: `from` and `to` are its first and last day. */
 export const FxLoaded = z.object({
@@ -110,6 +111,7 @@ export const storedDataRoutes = {
     method: 'POST',
     path: '/admin/api/v1/fx-rates',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Load exchange rates',
     description:
@@ -134,6 +136,8 @@ export const storedDataRoutes = {
     method: 'GET',
     path: '/admin/api/v1/audit-objects',
     auth: 'admin',
+    roles: managers,
+    over: 'app of query',
     tag: 'Admin',
     summary: 'Object of an audit key',
     description:
@@ -146,6 +150,8 @@ export const storedDataRoutes = {
     method: 'GET',
     path: '/admin/api/v1/installs/:install_uuid/export',
     auth: 'admin',
+    roles: [...managers, 'privacy'],
+    over: 'app of query',
     tag: 'Admin',
     summary: 'All that is known of an install',
     description:
@@ -159,6 +165,7 @@ export const storedDataRoutes = {
     method: 'POST',
     path: '/admin/api/v1/replays',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Fill accepted events that the tables lack',
     description:
@@ -171,6 +178,7 @@ export const storedDataRoutes = {
     method: 'POST',
     path: '/admin/api/v1/settle',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Settle the figures of reports that are due',
     description:

@@ -38,6 +38,7 @@ export const systemRoutes = {
     method: 'POST',
     path: '/admin/api/v1/master-key/rotate',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Encrypt every secret with the present master key',
     description:
@@ -54,6 +55,7 @@ export const systemRoutes = {
     method: 'GET',
     path: '/admin/api/v1/status',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'State of consumers and bindings',
     answers: {

@@ -1,8 +1,17 @@
 import { z } from 'zod'
+import { roles as everyRole, type Role } from '../admin/people/roles.ts'
 import type { ErrorCode } from '../errors.ts'
 
-/** Whose credentials a route takes: `sdk_keys` are those of an app without its signature, `public` takes none. */
-export type Auth = 'sdk' | 'sdk_keys' | 's2s' | 'reports' | 'admin' | 'public'
+/**
+ * Whose credentials a route takes: `sdk_keys` are those of an app without its signature, `admin` the admin token or the
+ * session of a person with one of its `roles`, `session` that of any person, `sign_in` none but the `Origin` of the panel;
+ * `public` takes none.
+ */
+export type Auth = 'sdk' | 'sdk_keys' | 's2s' | 'reports' | 'admin' | 'session' | 'sign_in' | 'public'
+
+/** What a role is held over, and where a request names it: by `id` in the path, else by `company_id` or `app_id`. */
+export type Over = 'company of path' | 'app of path' | 'key of path' | 'link of path' | Named
+type Named = `${'company' | 'app'} of ${'query' | 'body'}`
 
 /** A schema under the name that docs/openapi.json gives it, as in `{ CreateCompany }`; without a name it stands there in place. */
 type NamedSchema = Readonly<Record<string, z.ZodType>>
@@ -19,6 +28,16 @@ export interface Route {
   /** The summary when absent. */
   description?: string
   auth: Auth
+  /** The people who may call a route of auth `admin`. The admin token always may. */
+  roles?: readonly Role[]
+  /** Absent: the role is held anywhere, and the handler shows each person their own. A request that names none is an operator's. */
+  over?: Over
+  /** Of a route over a company: people whose role is limited to apps may call it too, and see these alone. */
+  limited?: true
+  /** Fields of the body that fewer roles may give. */
+  fields?: Readonly<Record<string, readonly Role[]>>
+  /** The password must have been given a short time ago (`limits.session_fresh_ms`). */
+  fresh?: true
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
@@ -75,20 +94,38 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   sdk_keys: keyErrors,
   s2s: ['missing_bearer_token', 'unknown_or_revoked_key', 'company_suspended', 'scope_missing', 'rate_limited'],
   reports: ['missing_bearer_token', 'invalid_or_revoked_key', 'company_suspended', 'scope_missing', 'rate_limited'],
-  admin: ['missing_bearer_token', 'invalid_admin_token', 'rate_limited'],
+  admin: ['missing_bearer_token', 'invalid_admin_token', 'rate_limited', 'session_ended'],
+  session: ['sign_in_required', 'session_ended'],
+  sign_in: [],
   public: [],
 }
 
+/** The kinds of credentials of the admin API. */
+export const isAdminAuth = (auth: Auth): boolean => auth === 'admin' || auth === 'session' || auth === 'sign_in'
+
 /** Every code that a route may answer: its own, and those of its credentials, its body and its path. */
-export function errorsOf({ method, auth, params, query, body, errors = [] }: Route): ErrorCode[] {
+export function errorsOf(route: Route): ErrorCode[] {
+  const { method, auth, params, query, body, errors = [] } = route
   if (auth === 'public') return [...errors]
   const all: ErrorCode[] = [...errors, ...authErrors[auth], 'internal_error', 'unavailable']
   const isJson = body !== undefined && body.content_type === undefined
   if (method !== 'GET') all.push('body_too_large')
   if (isJson) all.push('bad_json')
-  if (auth === 'admin' && (isJson || query !== undefined)) all.push('invalid_field')
-  if (params !== undefined) all.push('not_found')
+  if (isAdminAuth(auth) && (isJson || query !== undefined)) all.push('invalid_field')
+  if (isAdminAuth(auth) && method !== 'GET') all.push('forged_request')
+  if (route.fresh) all.push('password_needed')
+  if (params !== undefined || foreignCode(route) === 'not_found') all.push('not_found')
   return [...new Set(all)]
+}
+
+/**
+ * The code for people who may not call a route: that of a thing which does not exist, and `not_found` for a route that is over
+ * nothing. Null where everybody may.
+ */
+export function foreignCode({ auth, roles, over, errors = [] }: Route): ErrorCode | null {
+  if (auth !== 'admin') return null
+  if (over !== undefined) return errors.find((code) => code.startsWith('unknown_')) ?? 'not_found'
+  return everyRole.every((role) => roles?.includes(role)) ? null : 'not_found'
 }
 
 /** The schema alone, with or without its name; that of nothing where there is none. */

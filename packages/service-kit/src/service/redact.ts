@@ -57,9 +57,10 @@ const shapes: readonly [RegExp, string][] = [
   // A password ends at the last `@`: one that nobody encoded holds `/`, `?` and `@` too.
   [/(:\/\/[^\s:/@"']*):[^\s"']+@/g, '$1:[redacted]@'],
   [/srv_[0-9a-f]{48}/g, 'srv_[redacted]'],
+  [/\b(ses|brw|inv|rst)_[\w-]{43}/g, '$1_[redacted]'],
   [/\b(bearer|basic) [\w.~+/=-]{8,}/gi, '$1 [redacted]'],
 ]
 
-/** A text without passwords in addresses, server keys and bearer tokens. */
+/** A text without passwords in addresses, server keys, tokens of sessions and one-time links, and bearer tokens. */
 const redactText = (text: string): string =>
   shapes.reduce((left, [shape, instead]) => left.replaceAll(shape, instead), text)

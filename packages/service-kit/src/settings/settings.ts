@@ -85,6 +85,12 @@ export const settings = {
     kind: hostNames,
     default_text: '',
   }),
+  TRIBUTARY_ADMIN_URL: setting({
+    meaning:
+      'address at which browsers reach the panel, such as https://panel.example.com: invitations name it, sessions are bound to it; default: the address of a request',
+    kind: optional(address('http', 'https')),
+    default_text: null,
+  }),
   TRIBUTARY_SERVER_KEY: setting({
     meaning: 'server key of the tributary command when --key is absent',
     kind: optional(text),

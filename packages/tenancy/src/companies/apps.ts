@@ -28,6 +28,8 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
   mustHaveIdShape(app_id, 'unknown_app')
   const { name, bundle_id, store_id, provider_token, development_keys, ...settings } = change
   return inTransaction(pool, async (client) => {
+    await client.query('SELECT 1 FROM apps WHERE app_id = $1 FOR NO KEY UPDATE', [app_id])
+    const was = await getApp(client, app_id, request.now_ms)
     await claimingStoreId(
       client.query(
         `UPDATE apps SET name = coalesce($2, name), bundle_id = coalesce($3, bundle_id),
@@ -42,8 +44,10 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
     if (development_keys !== undefined) mustBeOnIos(app.platform, 'development_keys')
     if (await hasLinks(client, app_id)) mustHaveStorePage(app)
     await addSettings(client, app_id, app, settings, request.now_ms)
-    const changed = Object.keys(change).length > 0
-    if (changed) await recordAdminAction(client, request, { action: 'app.set', subject: app_id, detail: change })
+    const names = Object.keys(change) as (keyof ChangeApp)[]
+    const before = Object.fromEntries(names.map((name) => [name, was[name]]))
+    const entry = { action: 'app.set', subject: app_id, before, detail: change }
+    if (names.length > 0) await recordAdminAction(client, request, entry)
     return getApp(client, app_id, request.now_ms)
   })
 }

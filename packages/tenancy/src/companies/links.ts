@@ -101,7 +101,8 @@ export function setLinkStatus(
     if (rows[0].enabled !== enabled) {
       await client.query('UPDATE links SET enabled = $2 WHERE link_id = $1', [link_id, enabled])
       const action = enabled ? 'link.enable' : 'link.disable'
-      await recordAdminAction(client, request, { action, subject: link_id, detail: {} })
+      const before = { status: enabled ? 'disabled' : 'enabled' }
+      await recordAdminAction(client, request, { action, subject: link_id, before, detail: { status } })
     }
     return { link_id, status }
   })

@@ -90,6 +90,8 @@ export function changeCompany(
   mustHaveIdShape(company_id, 'unknown_company')
   const quota = monthly_quota === undefined && plan !== undefined ? planQuota[plan] : monthly_quota
   return inTransaction(pool, async (client) => {
+    await client.query('SELECT 1 FROM companies WHERE company_id = $1 FOR NO KEY UPDATE', [company_id])
+    const before = await getCompany(client, company_id)
     await client.query(
       `UPDATE companies SET plan = coalesce($2, plan), monthly_quota = CASE WHEN $3 THEN $4 ELSE monthly_quota END,
          keep_ip_days = coalesce($5, keep_ip_days), keep_click_days = coalesce($6, keep_click_days),
@@ -102,9 +104,13 @@ export function changeCompany(
     )
     const company = await getCompany(client, company_id)
     const kept = Object.values(retention).some((given) => given !== undefined)
-    const detail = { plan: company.plan, monthly_quota: company.monthly_quota, ...(kept && Retention.parse(company)) }
-    const changed = plan !== undefined || quota !== undefined || kept
-    if (changed) await recordAdminAction(client, request, { action: 'company.set', subject: company_id, detail })
+    const shown = (of: Company) => ({
+      plan: of.plan,
+      monthly_quota: of.monthly_quota,
+      ...(kept && Retention.parse(of)),
+    })
+    const entry = { action: 'company.set', subject: company_id, before: shown(before), detail: shown(company) }
+    if (plan !== undefined || quota !== undefined || kept) await recordAdminAction(client, request, entry)
     return company
   })
 }
@@ -148,7 +154,8 @@ export function setCompanyStatus(
     if (rows[0].status !== status) {
       await client.query('UPDATE companies SET status = $2 WHERE company_id = $1', [company_id, status])
       const action = status === 'suspended' ? 'company.suspend' : 'company.reinstate'
-      await recordAdminAction(client, request, { action, subject: company_id, detail: {} })
+      const entry = { action, subject: company_id, before: { status: rows[0].status }, detail: { status } }
+      await recordAdminAction(client, request, entry)
     }
     return { company_id, status }
   })
@@ -254,7 +261,8 @@ export function revokeServerKey(pool: Pool, key_id: string, request: AdminReques
         key_id,
         request.now_ms,
       ])
-      await recordAdminAction(client, request, { action: 'key.revoke', subject: key_id, detail: {} })
+      const [before, detail] = [{ status: 'active' }, { status: 'revoked' }]
+      await recordAdminAction(client, request, { action: 'key.revoke', subject: key_id, before, detail })
     }
     return { key_id, status: 'revoked' }
   })

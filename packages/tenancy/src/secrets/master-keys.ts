@@ -17,10 +17,12 @@ export interface EncryptedText {
 
 /** Where a secret belongs, the additional data of AES-256-GCM: what is moved to another place can't be decrypted there. */
 export interface SecretPlace {
-  purpose: 'signing_secret' | 'link_secret' | 'company_salt' | 'master_key_check'
+  purpose: 'signing_secret' | 'link_secret' | 'company_salt' | 'master_key_check' | 'totp_secret'
+  /** Empty for a secret of a person. */
   company_id: string
   /** Empty for a secret of the company. */
   app_id: string
+  person_id?: string
 }
 
 export interface MasterKeys {
@@ -51,10 +53,10 @@ const format = 'v2:'
 /** Id of the master key in an `EncryptedText`. */
 export const masterKeyId = (key_id: string): string => key_id.replace(format, '')
 
-const additionalData = ({ purpose, company_id, app_id }: SecretPlace): Buffer =>
-  Buffer.from(JSON.stringify([purpose, company_id, app_id]))
+const additionalData = ({ purpose, company_id, app_id, person_id }: SecretPlace): Buffer =>
+  Buffer.from(JSON.stringify([purpose, company_id, app_id, ...(person_id === undefined ? [] : [person_id])]))
 
-const ownerOf = ({ app_id, company_id }: SecretPlace): string => app_id || company_id
+const ownerOf = ({ app_id, company_id, person_id }: SecretPlace): string => person_id ?? (app_id || company_id)
 
 /** The key of `TRIBUTARY_MASTER_KEY`: 32 bytes in base64. Its id is the first 8 hex of its SHA-256. */
 export function readMasterKey(base64: string): MasterKey {

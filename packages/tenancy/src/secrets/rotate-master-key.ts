@@ -64,8 +64,8 @@ async function rotateTable(
 }
 
 function encryptAgain(masterKeys: MasterKeys, { purpose }: SecretTable, row: SecretRow): EncryptedText | null {
-  const { company_id, app_id } = row
-  const place = { purpose, company_id, app_id }
+  const { company_id, app_id, person_id } = row
+  const place = { purpose, company_id, app_id, ...(person_id === undefined ? {} : { person_id }) }
   try {
     return masterKeys.encrypt(masterKeys.decrypt(row, place), place)
   } catch {
@@ -77,8 +77,12 @@ const update = (client: PoolClient, sql: string, id: string, { key_id, iv, ciphe
   client.query(sql, [id, key_id, iv, ciphertext, tag])
 
 /** The owner of a secret, as its `SecretPlace` names it. */
-const places = { app: 'a.app_id, a.company_id', company: `'' AS app_id, s.company_id` }
-const joins = { app: 'JOIN apps a ON a.app_id = s.app_id', company: '' }
+const places = {
+  app: 'a.app_id, a.company_id',
+  company: `'' AS app_id, s.company_id`,
+  person: `'' AS app_id, '' AS company_id, s.person_id`,
+}
+const joins = { app: 'JOIN apps a ON a.app_id = s.app_id', company: '', person: '' }
 
 /** Their names are those of the list above, never of a request. */
 function statements({ table, id, prefix, owner }: SecretTable) {

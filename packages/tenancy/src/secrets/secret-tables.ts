@@ -7,7 +7,7 @@ interface Table {
   /** What stands before the names of the encrypted columns. */
   prefix: string
   purpose: SecretPlace['purpose']
-  owner: 'app' | 'company'
+  owner: 'app' | 'company' | 'person'
   /** What a loss of their master key means; absent where it does no harm. */
   loss?: { of: string; effect: string }
 }
@@ -27,5 +27,7 @@ export const secretTables = [
     loss: { of: 'link secrets', effect: 'their links answer 503 and their installs wait' },
   },
   { table: 'old_signing_secrets', id: 'id', prefix: '', purpose: 'signing_secret', owner: 'app' },
+  { table: 'totp_offers', id: 'person_id', prefix: '', purpose: 'totp_secret', owner: 'person' },
+  { table: 'totp_secrets', id: 'person_id', prefix: '', purpose: 'totp_secret', owner: 'person' },
 ] as const satisfies readonly Table[]
 export type SecretTable = (typeof secretTables)[number]

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
+import { Secret, TOTP } from 'otpauth'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { expect, onTestFinished, test } from 'vitest'
@@ -7,6 +8,7 @@ import { openAppsWithSecrets } from '../../src/attribution/attribution-apps-cach
 import { rotateSigningSecret } from '../../src/companies/apps.ts'
 import { createApp, createCompany } from '../../src/companies/tenants.ts'
 import { openCredentials } from '../../src/credentials/credentials-cache.ts'
+import { confirmTotp, offerTotp } from '../../src/people/second-factor/second-factor.ts'
 import { isMasterKeyRight } from '../../src/secrets/master-key-check.ts'
 import { type MasterKey, openMasterKeys, readMasterKey } from '../../src/secrets/master-keys.ts'
 import { rotateMasterKey } from '../../src/secrets/rotate-master-key.ts'
@@ -134,6 +136,20 @@ test('a secret of a key that is lost for good is left as it is, and counted', as
   apps.push(await make(lost))
   expect(await rotate()).toMatchObject({ rotated: 3, unreadable: 1 })
   expect([await readable(next), await readable(lost)]).toEqual([3, 1])
+})
+
+test('the second factor of a person stays what it is, and belongs to no other person', async () => {
+  const { pool, before, next, rotate } = await world({ apps: 0 })
+  const people = ['per_1', 'per_2']
+  for (const person_id of people) await pool.query(`INSERT INTO people VALUES ($1, $1, $1, '', now())`, [person_id])
+  const secret = await offerTotp(pool, keysOf(before), 'per_1')
+  expect(await rotate()).toMatchObject({ rotated: 1, unreadable: 0 })
+  const now_ms = 1_700_000_000_000
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: now_ms })
+  await pool.query(`INSERT INTO totp_offers SELECT 'per_2', key_id, iv, ciphertext, tag, last_step FROM totp_offers`)
+  const confirm = (person_id: string) => confirmTotp(pool, keysOf(next), { person_id, code, now_ms })
+  await expect(confirm('per_2')).rejects.toMatchObject({ code: 'unavailable' })
+  expect(await confirm('per_1')).toHaveLength(10)
 })
 
 test('every table that holds something encrypted is rotated', async () => {

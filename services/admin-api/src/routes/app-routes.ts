@@ -1,10 +1,12 @@
 import { appRoutes } from '@tributary/contracts/admin/apps'
+import { appsOf } from '@tributary/domain/people/rights'
 import { changeApp, listApps, moveStoreId, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { createApp } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
+import { membershipsOf } from '../people/caller.ts'
 
 /** Apps: make, list, change, rotate the signing secret. A secret is shown by the answer that makes it, and never again. */
 export function addAppRoutes(app: FastifyInstance, { pool, masterKeys, now }: AdminApiDeps): void {
@@ -12,7 +14,11 @@ export function addAppRoutes(app: FastifyInstance, { pool, masterKeys, now }: Ad
     reply.header('cache-control', 'no-store')
     return createApp(pool, masterKeys, body, adminRequest(request, now))
   })
-  addRoute(app, appRoutes.listApps, async ({ query }) => ({ apps: await listApps(pool, query.company_id, now()) }))
+  addRoute(app, appRoutes.listApps, async ({ query: { company_id } }, request) => {
+    const seen = appsOf(membershipsOf(request) ?? [], company_id)
+    const apps = await listApps(pool, company_id, now())
+    return { apps: apps.filter(({ app_id }) => seen?.has(app_id) ?? true) }
+  })
   addRoute(app, appRoutes.changeApp, ({ params, body }, request) =>
     changeApp(pool, params.id, body, adminRequest(request, now)),
   )

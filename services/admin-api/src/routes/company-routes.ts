@@ -1,4 +1,5 @@
 import { companyRoutes } from '@tributary/contracts/admin/companies'
+import { companiesOf } from '@tributary/domain/people/rights'
 import {
   changeCompany,
   createCompany,
@@ -10,13 +11,19 @@ import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
+import { membershipsOf } from '../people/caller.ts'
 
-/** Companies: make, list, show, change, suspend, reinstate. The last three may be repeated. */
+/** Companies: make, list (those of a person), show, change, suspend, reinstate. The last three may be repeated. */
 export function addCompanyRoutes(app: FastifyInstance, { pool, now }: AdminApiDeps): void {
   addRoute(app, companyRoutes.createCompany, ({ body }, request) =>
     createCompany(pool, body, adminRequest(request, now)),
   )
-  addRoute(app, companyRoutes.listCompanies, async () => ({ companies: await listCompanies(pool) }))
+  addRoute(app, companyRoutes.listCompanies, async (_input, request) => {
+    const memberships = membershipsOf(request)
+    const seen = memberships === null ? null : companiesOf(memberships)
+    const companies = await listCompanies(pool)
+    return { companies: companies.filter(({ company_id }) => seen?.has(company_id) ?? true) }
+  })
   addRoute(app, companyRoutes.getCompany, ({ params }) => getCompany(pool, params.id))
   addRoute(app, companyRoutes.changeCompany, ({ params, body }, request) =>
     changeCompany(pool, params.id, body, adminRequest(request, now)),

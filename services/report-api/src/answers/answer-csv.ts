@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
 import { limits } from '@tributary/contracts/limits'
 import { columnsOf } from '@tributary/contracts/reports'
+import { csv_type, csvLine, csvLines } from '@tributary/service-kit/http/csv'
 import { allPages } from './all-pages.ts'
 import { type Answer, type AnsweredPage, isUnchanged, type Totals } from './answer.ts'
-import { csv_type, csvLine, csvLines } from './csv.ts'
 import { metaOf } from './meta.ts'
 
 type CsvPage = AnsweredPage & { isLast: boolean }

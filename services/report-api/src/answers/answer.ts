@@ -1,9 +1,9 @@
 import type { ReportFormat } from '@tributary/contracts/report-parameters'
 import type { ReportName } from '@tributary/contracts/reports'
+import { csv_type } from '@tributary/service-kit/http/csv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import type { ReportPage, RequestedReport } from '../parameters.ts'
-import { csv_type } from './csv.ts'
 import { isKnown, weakTag } from './etag.ts'
 
 /** A page of a report as it came from the engine. */

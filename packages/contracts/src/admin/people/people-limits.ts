@@ -1,0 +1,46 @@
+/** Limits of people, their passwords and their sessions (docs/people.md). */
+export const peopleLimits = {
+  password_chars_min: 12,
+  /** A longer one is refused: it would only cost time. */
+  password_chars_max: 256,
+  email_chars_max: 254,
+  /** A session ends so long after its last request, */
+  session_idle_ms_max: 12 * 3600 * 1000,
+  /** and so long after its sign-in in any case. */
+  session_ms_max: 30 * 24 * 3600 * 1000,
+  /** Time for the second factor after the password. */
+  session_pending_ms_max: 5 * 60 * 1000,
+  /** Wrong codes after which the password must be given again. */
+  session_attempts_max: 5,
+  /** Time after the password in which keys are minted without it. */
+  session_fresh_ms: 15 * 60 * 1000,
+  /** A process keeps what it read of a session no longer; a change is noticed sooner (`LISTEN`). */
+  session_cache_ms_max: 500,
+  /** The time of the last request of a session is written at most once in this time. */
+  session_seen_ms: 60_000,
+  /** Open sessions of a person; a new one ends the oldest. */
+  person_sessions_max: 50,
+  /** Browsers of a person that the guesses of others do not slow. */
+  known_browsers_max: 20,
+  known_browser_ms_max: 365 * 24 * 3600 * 1000,
+  /** Invitations and resets. */
+  one_time_link_ms: 24 * 3600 * 1000,
+  /** Wrong passwords of a pair of account and address that are not slowed; from then on the wait doubles, */
+  sign_in_failures_free: 5,
+  sign_in_wait_ms: 1000,
+  /** up to this. */
+  sign_in_wait_ms_max: 15 * 60 * 1000,
+  /** Pairs that a process remembers, and how long. */
+  sign_in_pairs_max: 100_000,
+  sign_in_pair_ms: 24 * 3600 * 1000,
+  /** Passwords that are hashed at once, and those that wait for it. */
+  password_hashes_max: 2,
+  password_hashes_waiting_max: 256,
+  recovery_codes: 10,
+  /** Entries of one answer of the audit log as JSON. */
+  audit_log_page_max: 1000,
+  /** Entries of an answer as CSV. */
+  audit_log_csv_max: 100_000,
+  /** Entries of the audit log are kept so long. */
+  audit_log_days: 731,
+}

@@ -1,0 +1,26 @@
+import { limits } from '@tributary/contracts/limits'
+
+/** The times of a session, Unix epoch ms. */
+export interface SessionTimes {
+  complete: boolean
+  began_at_ms: number
+  seen_at_ms: number
+  /** When the password was last given. */
+  proven_at_ms: number
+}
+
+/** Whether a session has ended by itself: idle too long, or too old; one that waits for its second factor has minutes. */
+export function hasEnded({ complete, began_at_ms, seen_at_ms }: SessionTimes, now_ms: number): boolean {
+  if (!complete) return now_ms - began_at_ms >= limits.session_pending_ms_max
+  return now_ms - seen_at_ms >= limits.session_idle_ms_max || now_ms - began_at_ms >= limits.session_ms_max
+}
+
+/** Until when keys are minted without the password. */
+export const freshUntil = ({ proven_at_ms }: SessionTimes): number => proven_at_ms + limits.session_fresh_ms
+
+/** Wait after so many failures in a row; 0 while they are few, then twice as long each time. */
+export function waitAfter(failures: number): number {
+  const slow = failures - limits.sign_in_failures_free
+  if (slow < 0) return 0
+  return Math.min(limits.sign_in_wait_ms * 2 ** Math.min(slow, 30), limits.sign_in_wait_ms_max)
+}

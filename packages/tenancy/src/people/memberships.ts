@@ -1,0 +1,96 @@
+import type { InvitePerson } from '@tributary/contracts/admin/people/people'
+import type { Membership, Role } from '@tributary/contracts/admin/people/roles'
+import { CodedError } from '@tributary/contracts/errors'
+import type { PoolClient } from 'pg'
+
+type Client = Pick<PoolClient, 'query'>
+
+/** Any number does, as long as nobody else locks with it. */
+const people_lock = 7_361_204_158_016
+
+/** Changes of roles come one after the other: two owners that remove each other would leave none. */
+export const lockPeople = (client: Client) => client.query('SELECT pg_advisory_xact_lock($1)', [people_lock])
+
+/** A role as a request gives it. */
+export const membershipOf = ({ role, company_id, app_ids }: Omit<InvitePerson, 'email'>): Membership => ({
+  ...{ role, company_id: company_id ?? null, apps: app_ids ?? null },
+})
+
+/** Whoever has this email in any case of its letters. */
+export const emailKey = (email: string): string => email.normalize('NFKC').toLowerCase()
+
+export async function findMembership(
+  client: Client,
+  person_id: string,
+  company_id: string | null,
+): Promise<Membership | null> {
+  const { rows } = await client.query<Membership>(
+    `SELECT role, company_id, apps FROM memberships WHERE person_id = $1 AND company_id IS NOT DISTINCT FROM $2`,
+    [person_id, company_id],
+  )
+  return rows[0] ?? null
+}
+
+/** Gives a person a role in a company, in place of the one there. Throws `last_of_role` where it would be missed. */
+export async function setMembership(
+  client: Client,
+  person_id: string,
+  { role, company_id, apps }: Membership,
+  now_ms: number,
+): Promise<void> {
+  await mustBeSpared(client, person_id, company_id, role)
+  await client.query(
+    `INSERT INTO memberships (person_id, company_id, role, apps, created_at)
+     VALUES ($1, $2, $3, $4, to_timestamp($5 / 1000.0))
+     ON CONFLICT (person_id, coalesce(company_id, '')) DO UPDATE SET role = excluded.role, apps = excluded.apps`,
+    [person_id, company_id, role, apps, now_ms],
+  )
+}
+
+/** Takes a role away. An account without any other is deleted. Throws `last_of_role`. */
+export async function removeMembership(client: Client, person_id: string, company_id: string | null): Promise<void> {
+  await mustBeSpared(client, person_id, company_id, null)
+  await client.query('DELETE FROM memberships WHERE person_id = $1 AND company_id IS NOT DISTINCT FROM $2', [
+    person_id,
+    company_id,
+  ])
+  await client.query(
+    'DELETE FROM people p WHERE person_id = $1 AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.person_id = p.person_id)',
+    [person_id],
+  )
+}
+
+const protectedRoles: readonly Role[] = ['owner', 'operator']
+
+/** The last owner of a company and the last operator stay what they are. */
+async function mustBeSpared(
+  client: Client,
+  person_id: string,
+  company_id: string | null,
+  next: Role | null,
+): Promise<void> {
+  const held = await findMembership(client, person_id, company_id)
+  if (held === null || held.role === next || !protectedRoles.includes(held.role)) return
+  const { rowCount } = await client.query(
+    'SELECT 1 FROM memberships WHERE role = $1 AND company_id IS NOT DISTINCT FROM $2 AND person_id <> $3 LIMIT 1',
+    [held.role, company_id, person_id],
+  )
+  if (rowCount === 0) throw new CodedError('last_of_role', { message: `This is the last ${held.role}.` })
+}
+
+/** Throws `invalid_field` for a role that cannot be so, `unknown_company`, and `unknown_app` for one of another company. */
+export async function mustBeMembership(client: Client, { role, company_id, apps }: Membership): Promise<void> {
+  const wrong = (field: string, message: string) => new CodedError('invalid_field', { field, message })
+  if (role === 'operator' && company_id !== null) throw wrong('company_id', 'An operator stands above companies.')
+  if (role !== 'operator' && company_id === null) throw wrong('company_id', `Name the company of the ${role}.`)
+  if (apps !== null && protectedRoles.includes(role)) throw wrong('app_ids', `An ${role} is not limited to apps.`)
+  if (company_id === null) return
+  const { rows } = await client.query<{ apps: string[] }>(
+    `SELECT ARRAY(SELECT app_id FROM apps a WHERE a.company_id = c.company_id AND app_id = ANY($2::text[])) AS apps
+     FROM companies c WHERE company_id = $1`,
+    [company_id, apps ?? []],
+  )
+  if (rows[0] === undefined) throw new CodedError('unknown_company', { field: 'company_id' })
+  const known = new Set(rows[0].apps)
+  if (apps?.some((app_id) => !known.has(app_id))) throw new CodedError('unknown_app', { field: 'app_ids' })
+}

@@ -1,0 +1,138 @@
+import type { SignedIn } from '@tributary/contracts/admin/people/sign-in'
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
+import { inTransaction } from '@tributary/postgres/transaction'
+import type { Pool } from 'pg'
+import { recordAdminAction } from '../companies/admin-audit.ts'
+import type { MasterKeys } from '../secrets/master-keys.ts'
+import type { Guesses } from './guesses.ts'
+import { emailKey } from './memberships.ts'
+import type { Passwords } from './passwords/password-hash.ts'
+import { tokenHash } from './random-token.ts'
+import { useCode } from './second-factor/second-factor.ts'
+import { isKnownSql, rememberBrowser } from './sessions/known-browsers.ts'
+import { beginSession, countAttempt, endSession, type OpenSession, type Visitor } from './sessions/sessions.ts'
+
+export interface SignInDeps {
+  pool: Pool
+  masterKeys: MasterKeys
+  passwords: Passwords
+  guesses: Guesses
+  now: () => number
+}
+
+/** What goes into cookies: a new session, and after a completed sign-in the browser. */
+export interface NewSession {
+  next: SignedIn['next']
+  session: string
+  browser: string | null
+}
+
+interface Account {
+  person_id: string
+  email: string
+  password: string
+  second_factor: boolean
+  /** Whether somebody has signed in to it in this browser. */
+  known: boolean
+}
+
+/**
+ * Signs in with a password. A wrong one and an unknown account are one answer, after the same work: one query, one hash. Throws
+ * `sign_in_failed`, and `rate_limited` while the pair of account and address must wait; a known browser is a pair of its own.
+ */
+export async function signIn(
+  deps: SignInDeps,
+  { email, password }: { email: string; password: string },
+  visitor: Visitor,
+): Promise<NewSession> {
+  const account = await findAccount(deps, emailKey(email), visitor)
+  const pair = pairOf(emailKey(email), account, visitor)
+  deps.guesses.spend(pair)
+  const isRight = await deps.passwords.check(password, account?.password ?? null, addressBlock(visitor.ip))
+  if (account === null || !isRight) throw new CodedError('sign_in_failed', { message: 'Wrong email or password.' })
+  const { person_id } = account
+  if (account.second_factor) {
+    const session = await beginSession(deps.pool, { person_id, complete: false }, visitor, deps.now())
+    return { next: 'second_factor', session, browser: null } // the pair stays as it is until the code was right
+  }
+  return complete(deps, account, pair, visitor)
+}
+
+/** Completes a sign-in with a code. Throws `wrong_code`, and `session_ended` after too many. */
+export async function proveSecondFactor(
+  deps: SignInDeps,
+  { person_id, session_id, email }: OpenSession,
+  code: string,
+  visitor: Visitor,
+): Promise<NewSession> {
+  const { pool, masterKeys, guesses, now } = deps
+  const account = await findAccount(deps, emailKey(email), visitor)
+  const pair = pairOf(emailKey(email), account, visitor)
+  guesses.spend(pair)
+  const attempts = await countAttempt(pool, session_id)
+  if (account === null || attempts === null || attempts > limits.session_attempts_max) {
+    await endSession(pool, person_id, session_id)
+    throw new CodedError('session_ended', { message: 'Give the password again.' })
+  }
+  const isRight = await inTransaction(pool, (client) => useCode(client, masterKeys, { person_id, code, now_ms: now() }))
+  if (!isRight) throw new CodedError('wrong_code')
+  await endSession(pool, person_id, session_id) // the token of a half session never opens a whole one
+  return complete(deps, account, pair, visitor)
+}
+
+/** Takes the password of an open session again, by guesses of its own. Throws `sign_in_failed` and `rate_limited`. */
+export async function checkOwnPassword(
+  { pool, passwords, guesses }: Pick<SignInDeps, 'pool' | 'passwords' | 'guesses'>,
+  { person_id, session_id }: OpenSession,
+  password: string,
+  visitor: Visitor,
+): Promise<void> {
+  const pair = `session ${session_id}`
+  guesses.spend(pair)
+  const { rows } = await pool.query<{ password: string }>('SELECT password FROM people WHERE person_id = $1', [
+    person_id,
+  ])
+  if (!(await passwords.check(password, rows[0]?.password ?? null, addressBlock(visitor.ip))))
+    throw new CodedError('sign_in_failed', { message: 'Wrong password.' })
+  guesses.forgive(pair)
+}
+
+async function complete(
+  { pool, guesses, now }: SignInDeps,
+  { person_id, email }: Account,
+  pair: string,
+  visitor: Visitor,
+): Promise<NewSession> {
+  const { ip, request_id } = visitor
+  const made = await inTransaction(pool, async (client) => {
+    const session = await beginSession(client, { person_id, complete: true }, visitor, now())
+    const browser = await rememberBrowser(client, person_id, visitor.browser, now())
+    const request = { actor: email, person_id, ip, request_id, now_ms: now() }
+    await recordAdminAction(client, request, { action: 'person.sign_in', subject: person_id, detail: {} })
+    return { session, browser }
+  })
+  guesses.forgive(pair)
+  return { next: 'done', ...made }
+}
+
+async function findAccount(
+  { pool, now }: Pick<SignInDeps, 'pool' | 'now'>,
+  email_key: string,
+  { browser }: Visitor,
+): Promise<Account | null> {
+  const { rows } = await pool.query<Account>(
+    `SELECT p.person_id, p.email, p.password,
+       EXISTS (SELECT 1 FROM totp_secrets t WHERE t.person_id = p.person_id) AS second_factor, ${isKnownSql} AS known
+     FROM people p WHERE p.email_key = $1`,
+    [email_key, tokenHash(browser ?? ''), now()],
+  )
+  return rows[0] ?? null
+}
+
+/** Others who guess at an account never slow a browser that it knows. */
+const pairOf = (email_key: string, account: Account | null, { browser, ip }: Visitor): string =>
+  account?.known
+    ? `browser ${tokenHash(browser ?? '').toString('base64')} ${email_key}`
+    : `${addressBlock(ip)} ${email_key}`

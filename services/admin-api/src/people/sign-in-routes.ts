@@ -1,0 +1,47 @@
+import { type SignedIn, signInRoutes } from '@tributary/contracts/admin/people/sign-in'
+import { CodedError } from '@tributary/contracts/errors'
+import type { CountRefusal } from '@tributary/service-kit/http/counted-log'
+import { csrfToken } from '@tributary/tenancy/people/random-token'
+import { endSession } from '@tributary/tenancy/people/sessions/sessions'
+import { type NewSession, proveSecondFactor, type SignInDeps, signIn } from '@tributary/tenancy/people/sign-in'
+import { acceptInvitation, useReset } from '@tributary/tenancy/people/use-links'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { addRoute } from '../add-route.ts'
+import type { AdminApiDeps } from '../deps.ts'
+import { visitorOf } from './caller.ts'
+import { setCookies } from './cookies.ts'
+
+/** Sign-in in one step or two, invitations and resets. A sign-in always begins a new session and ends that of the browser. */
+export function addSignInRoutes(
+  app: FastifyInstance,
+  deps: SignInDeps & Pick<AdminApiDeps, 'sessions'>,
+  countFailure: CountRefusal,
+): void {
+  const begin = async (request: FastifyRequest, reply: FastifyReply, made: NewSession): Promise<SignedIn> => {
+    const { caller, panel } = request
+    if (caller?.kind === 'person') {
+      await endSession(deps.pool, caller.session.person_id, caller.session.session_id)
+      await deps.sessions.find(caller.token, { anew: true }) // this process knows it at once
+    }
+    setCookies(reply, panel?.cookies ?? null, made)
+    return { next: made.next, csrf_token: csrfToken(made.session) }
+  }
+  addRoute(app, signInRoutes.signIn, async ({ body }, request, reply) => {
+    const made = await signIn(deps, body, visitorOf(request)).catch((error: unknown) => {
+      countFailure({ ip: request.client_ip })
+      throw error
+    })
+    return begin(request, reply, made)
+  })
+  addRoute(app, signInRoutes.secondFactor, async ({ body }, request, reply) => {
+    const { caller } = request
+    if (caller?.kind !== 'person' || caller.session.complete) throw new CodedError('session_ended')
+    return begin(request, reply, await proveSecondFactor(deps, caller.session, body.code, visitorOf(request)))
+  })
+  addRoute(app, signInRoutes.acceptInvitation, ({ body }, request) => {
+    const { caller } = request
+    const session = caller?.kind === 'person' && caller.session.complete ? caller.session : null
+    return acceptInvitation(deps, body, session, visitorOf(request))
+  })
+  addRoute(app, signInRoutes.useReset, ({ body }, request) => useReset(deps, body, visitorOf(request)))
+}
