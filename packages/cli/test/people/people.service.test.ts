@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
+import { sent, service } from '../commands/fake-admin-api.ts'
 import type { Received } from '../fake-service.ts'
 import { tributary } from '../run-tributary.ts'
-import { sent, service } from './fake-admin-api.ts'
 
 const invited = { invitation_url: 'http://127.0.0.1:8080/admin/invitation#inv_1', expires_at_ms: 86_400_000 }
 const reset = { reset_url: 'http://127.0.0.1:8080/admin/reset#rst_1', expires_at_ms: 86_400_000 }
