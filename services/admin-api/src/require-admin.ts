@@ -6,6 +6,29 @@ import { bearerToken } from '@tributary/service-kit/http/bearer-token'
 import type { CountRefusal } from '@tributary/service-kit/http/counted-log'
 import type { FastifyRequest } from 'fastify'
 
+/** How a request holds the admin token, and what a browser is asked for. */
+interface TokenForm {
+  /** Throws `missing_bearer_token`. */
+  readToken(authorization: string | undefined): string
+  challenge: string
+}
+
+const asBearer: TokenForm = { readToken: bearerToken, challenge: 'Bearer' }
+
+/** For pages that only show something: a browser asks its user for the token, as the password of any name. */
+export const asPassword: TokenForm = {
+  challenge: 'Basic realm="The password is the admin token", charset="UTF-8"',
+  readToken(authorization) {
+    const given = /^Basic (\S+)$/.exec(authorization ?? '')?.[1]
+    if (given === undefined) {
+      throw new CodedError('missing_bearer_token', { headers: { 'www-authenticate': asPassword.challenge } })
+    }
+    return Buffer.from(given, 'base64')
+      .toString()
+      .replace(/^[^:]*:/, '')
+  },
+}
+
 /**
  * Makes the check that lets only the admin token pass. Both tokens are hashed before they are compared, so the time tells
  * neither length nor content. Beyond `limits`, wrong tokens of one address or of all addresses are answered 429. The right
@@ -15,13 +38,14 @@ export function requireAdmin(
   admin_token: string,
   now: () => number,
   countRefusal: CountRefusal,
+  { readToken, challenge }: TokenForm = asBearer,
 ): (request: FastifyRequest) => void {
   // A short token would be a token that anybody can guess.
   if (admin_token.length < limits.admin_token_chars_min) throw new Error('TRIBUTARY_ADMIN_TOKEN is too short.')
   const expected = hash('sha256', admin_token, 'buffer')
   const countGuess = guessCounter(now)
   return (request) => {
-    const token = bearerToken(request.headers.authorization)
+    const token = readToken(request.headers.authorization)
     if (timingSafeEqual(hash('sha256', token, 'buffer'), expected)) return
     countRefusal({ ip: request.client_ip })
     const wait_ms = countGuess(addressBlock(request.client_ip))

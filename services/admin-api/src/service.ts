@@ -14,6 +14,7 @@ import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redeci
 import { masterKeysEngine } from '@tributary/tenancy/engines'
 import { removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
+import { adminDocs } from './admin-docs.ts'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
 import { watchErasures } from './watch-erasures.ts'
@@ -69,13 +70,15 @@ export const service = defineService({
     const { postgres: pool, redecisions, config } = context
     const backlogs = new Map([[consumers.installAttributor.name, redecisions.backlog]])
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
-    await app.register(apiDocs())
+    const documents = openDocuments()
+    await app.register(apiDocs(documents))
     const sessions = openSessions({ ...context, pool })
     context.onClose('sessions', () => sessions.close())
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url, TRIBUTARY_ADMIN_URL: admin_url } = config
     const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const serves_links = context.instance !== undefined // one process of all services
     const panel = { sessions, admin_url, trusted_proxies }
+    await app.register(adminDocs({ ...context, pool, admin_token, documents }))
     await app.register(adminApi({ ...context, ...panel, pool, admin_token, link_url, serves_links, status }))
   },
 })

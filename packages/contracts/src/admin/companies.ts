@@ -215,6 +215,8 @@ export const companyRoutes = {
     method: 'GET',
     path: '/admin/api/v1/companies/:id/expiring',
     auth: 'admin',
+    roles: managers,
+    over: 'company of path',
     tag: 'Admin',
     summary: 'What a shorter retention would delete',
     params,

@@ -29,6 +29,7 @@ export const retentionRoutes = {
     method: 'POST',
     path: '/admin/api/v1/retention/run',
     auth: 'admin',
+    roles: ['operator'],
     tag: 'Admin',
     summary: 'Let retention act now',
     description:

@@ -61,8 +61,8 @@ const idShape = /^[\w-]{1,64}$/
 /** Whose the thing is that a request names; null for one that does not exist, and where none is named. */
 async function findTarget(pool: Pool, { over }: Route, { params, query, body }: Named): Promise<Target | null> {
   if (over === undefined) return null
-  const [kind, , place] = over.split(' ') as [keyof typeof ownerSql | 'company', string, 'path' | 'query' | 'body']
-  const id = place === 'path' ? params?.id : { query, body }[place]?.[`${kind}_id`]
+  const [kind, , where] = over.split(' ') as [keyof typeof ownerSql | 'company', string, 'path' | 'query' | 'body']
+  const id = where === 'path' ? params?.id : { query, body }[where]?.[`${kind}_id`]
   if (typeof id !== 'string' || !idShape.test(id)) return null
   if (kind === 'company') return { company_id: id }
   const { rows } = await pool.query<Required<Target>>(ownerSql[kind], [id])
