@@ -74,7 +74,7 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
       engines.push(await openOwnEngine(name))
       return [engineOf[name], engines.at(-1)?.url ?? ''] as const
     })
-    const addresses = await settled(Promise.all(opened), ...opened, installHaproxy(), buildImage(image_dir))
+    const addresses = await allOrEnded(Promise.all(opened), ...opened, installHaproxy(), buildImage(image_dir))
     await prepareServers(new Map(addresses), variables)
     const hosts = addresses.map(([host, url]) => [host, hostOf(url)] as const)
 
@@ -167,7 +167,7 @@ async function openKafka(environment: Record<string, string> = {}, engines: OwnE
 }
 
 /** All, or the first failure once none is under way any more: nothing may start after the clean-up. */
-async function settled<Result>(first: Promise<Result>, ...rest: Promise<unknown>[]): Promise<Result> {
+async function allOrEnded<Result>(first: Promise<Result>, ...rest: Promise<unknown>[]): Promise<Result> {
   await Promise.allSettled([first, ...rest])
   await Promise.all(rest)
   return first

@@ -60,12 +60,12 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
     })
 
     it('only raises a counter when it settles without a mark', async () => {
-      expect(await keyValue.settle(key, 0, null, long_ms)).toBe(0)
+      expect(await keyValue.reconcile(key, 0, null, long_ms)).toBe(0)
       expect(await keyValue.get(key)).toBeNull()
-      expect(await keyValue.settle(key, 40, null, long_ms)).toBe(40)
-      expect(await keyValue.settle(key, 30, null, long_ms)).toBe(40)
+      expect(await keyValue.reconcile(key, 40, null, long_ms)).toBe(40)
+      expect(await keyValue.reconcile(key, 30, null, long_ms)).toBe(40)
       expect(await keyValue.addCapped(key, 2, 50, long_ms)).toMatchObject({ added: true, total: 42 })
-      expect(await keyValue.settle(key, 5_000_000_000_000, 'no mark', long_ms)).toBe(5_000_000_000_000)
+      expect(await keyValue.reconcile(key, 5_000_000_000_000, 'no mark', long_ms)).toBe(5_000_000_000_000)
       expect(await keyValue.get(key)).toBe(5_000_000_000_000)
     })
 
@@ -75,8 +75,8 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       expect(await keyValue.mark(key, 'a')).toBe(5_000_000_000_010)
       await keyValue.addCapped(key, 7, null, long_ms)
       expect(await keyValue.get(key)).toBe(5_000_000_000_017)
-      expect(await keyValue.settle(key, 5_000_000_000_004, 'a', long_ms)).toBe(5_000_000_000_011)
-      expect(await keyValue.settle(key, 1, 'a', long_ms)).toBe(5_000_000_000_011)
+      expect(await keyValue.reconcile(key, 5_000_000_000_004, 'a', long_ms)).toBe(5_000_000_000_011)
+      expect(await keyValue.reconcile(key, 1, 'a', long_ms)).toBe(5_000_000_000_011)
     })
 
     it('does not remove the excess twice when it was given back since the mark', async () => {
@@ -84,7 +84,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       await keyValue.mark(key, 'a')
       await keyValue.addCapped(key, 5, null, long_ms)
       await keyValue.addCapped(key, -4, null, long_ms)
-      expect(await keyValue.settle(key, 6, 'a', long_ms)).toBe(11)
+      expect(await keyValue.reconcile(key, 6, 'a', long_ms)).toBe(11)
     })
 
     it('leaves a mark as it is when what was added after it is given back', async () => {
@@ -93,23 +93,23 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       const { mark_id } = await keyValue.addCapped(key, 5, null, long_ms)
       expect(mark_id).toBe('a')
       await keyValue.addCapped(key, -5, null, long_ms, mark_id)
-      expect(await keyValue.settle(key, 6, 'a', long_ms)).toBe(6)
+      expect(await keyValue.reconcile(key, 6, 'a', long_ms)).toBe(6)
       await keyValue.mark(key, 'b')
       await keyValue.addCapped(key, -2, null, long_ms, 'a')
-      expect(await keyValue.settle(key, 4, 'b', long_ms)).toBe(4)
+      expect(await keyValue.reconcile(key, 4, 'b', long_ms)).toBe(4)
     })
 
     it('settles only by the newest mark, also after a restart', async () => {
       await keyValue.addCapped(key, 10, null, long_ms)
       await keyValue.mark(key, 'a')
       await keyValue.mark(key, 'b')
-      expect(await keyValue.settle(key, 4, 'a', long_ms)).toBe(10)
-      expect(await keyValue.settle(key, 4, null, long_ms)).toBe(10)
+      expect(await keyValue.reconcile(key, 4, 'a', long_ms)).toBe(10)
+      expect(await keyValue.reconcile(key, 4, null, long_ms)).toBe(10)
       await keyValue.close()
       keyValue = await store.open()
-      expect(await keyValue.settle(key, 4, 'b', long_ms)).toBe(4)
+      expect(await keyValue.reconcile(key, 4, 'b', long_ms)).toBe(4)
       await keyValue.mark(key, 'c')
-      expect(await keyValue.settle(key, 9, 'c', long_ms)).toBe(9)
+      expect(await keyValue.reconcile(key, 9, 'c', long_ms)).toBe(9)
     })
 
     it('counts exactly under parallel adds', async () => {
@@ -204,7 +204,7 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
 
       it.each<[string, () => Promise<unknown>]>([
         ['an add', () => keyValue.addCapped(key, 1, null, 30_000)],
-        ['a settlement', () => keyValue.settle(key, 6, null, 30_000)],
+        ['a reconciliation', () => keyValue.reconcile(key, 6, null, 30_000)],
       ])('ends the lifetime that a clock ahead gave to a counter with %s', async (_what, touch) => {
         await store.moveClock(key, jump_ms)
         await keyValue.addCapped(key, 5, null, 30_000)

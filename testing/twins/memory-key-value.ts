@@ -32,7 +32,7 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       marks.set(key, { mark_id, total })
       return total
     },
-    async settle(key, counted, mark_id) {
+    async reconcile(key, counted, mark_id) {
       if (store.fault) throw store.fault
       const mark = marks.get(key)
       const settles = mark !== undefined && mark.mark_id === mark_id

@@ -19,7 +19,7 @@ export type Outcome =
   | { status: 'accepted'; repeated: boolean }
   | { status: 'rejected'; reason: string; field: string | null; message: string | null }
 
-export interface Settled<E> {
+export interface Decided<E> {
   event: E
   outcome: Outcome
 }
@@ -28,7 +28,7 @@ export interface DeliveryDeps<E> {
   /** Sends these events as one request. */
   post(events: readonly E[]): Promise<Delivered>
   /** Called as soon as an answer decides about events, so that a later failure can't make us forget it. */
-  settle(settled: readonly Settled<E>[]): void | Promise<void>
+  onDecided(decided: readonly Decided<E>[]): void | Promise<void>
   refusals: Refusals
 }
 
@@ -58,19 +58,19 @@ function refusedFor({ event_name, platforms }: Outgoing, code: string): string |
 }
 
 /**
- * Sends events until each is settled once, as accepted or rejected. When a request is refused because of its events, it
- * is halved until each refused event stands alone, and the others are sent. A settled event is never sent again. Throws
- * TributaryError when a request is refused for another cause; events that are not settled by then are undecided.
+ * Sends events until each is decided once, as accepted or rejected. When a request is refused because of its events, it
+ * is halved until each refused event stands alone, and the others are sent. A decided event is never sent again. Throws
+ * TributaryError when a request is refused for another cause; other events are undecided by then.
  */
 export async function deliverEvents<E extends Outgoing>(all: readonly E[], deps: DeliveryDeps<E>): Promise<void> {
   const judged = all.map((event) => ({ event, code: deps.refusals.find(event) }))
   const foreseen = judged.flatMap(({ event, code }) => (code === null ? [] : [reject(event, code, {})]))
-  if (foreseen.length > 0) await deps.settle(foreseen)
+  if (foreseen.length > 0) await deps.onDecided(foreseen)
   const events = judged.flatMap(({ event, code }) => (code === null ? [event] : []))
   if (events.length === 0) return
 
   const { answer, repeated } = await deps.post(events)
-  if (answer.status === 200) return deps.settle(readResults(events, answer, repeated))
+  if (answer.status === 200) return deps.onDecided(readResults(events, answer, repeated))
   const error = errorOf(answer)
   // A proxy's 413 carries no code of ours.
   const code = answer.status === 413 && error.code === 'unexpected_answer' ? 'body_too_large' : error.code
@@ -79,7 +79,7 @@ export async function deliverEvents<E extends Outgoing>(all: readonly E[], deps:
   if (events.length === 1 && only !== undefined) {
     deps.refusals.learn(only, code)
     const message = error.message === error.code ? undefined : error.message
-    return deps.settle([reject(only, code, { field: error.field, message })])
+    return deps.onDecided([reject(only, code, { field: error.field, message })])
   }
   const middle = Math.ceil(events.length / 2)
   await deliverEvents(events.slice(0, middle), deps)
@@ -90,7 +90,7 @@ const reject = <E>(
   event: E,
   reason: string,
   { field, message }: Pick<EventResult, 'field' | 'message'>,
-): Settled<E> => ({
+): Decided<E> => ({
   event,
   outcome: { status: 'rejected', reason, field: field ?? null, message: message ?? null },
 })
@@ -107,10 +107,10 @@ const codes_for_content = new Set([
 ])
 
 /** Results are in the order of the request. A 200 without a result for every event acknowledges none. */
-function readResults<E extends Outgoing>(events: readonly E[], answer: Answer, repeated: boolean): Settled<E>[] {
+function readResults<E extends Outgoing>(events: readonly E[], answer: Answer, repeated: boolean): Decided<E>[] {
   const results = (answer.body as { results?: unknown } | null | undefined)?.results
   if (!Array.isArray(results) || results.length !== events.length) throw unexpectedAnswer('no result for each event')
-  return events.map((event, index): Settled<E> => {
+  return events.map((event, index): Decided<E> => {
     const result = results[index] as Partial<EventResult> | null
     if (result?.status === 'rejected') return reject(event, result.reason ?? 'rejected', result)
     if (result?.status !== 'accepted') throw unexpectedAnswer('a result that is neither accepted nor rejected')

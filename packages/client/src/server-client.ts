@@ -1,5 +1,5 @@
 import { bearer, createBulkPost, type ServerPostOptions } from './bulk-post.ts'
-import { deliverEvents, type Outcome, type Outgoing, platformsOf, Refusals, type Settled } from './deliver-events.ts'
+import { type Decided, deliverEvents, type Outcome, type Outgoing, platformsOf, Refusals } from './deliver-events.ts'
 import type { ServerEvent, ServerEventReply } from './events.ts'
 import { type Answer, baseUrl, errorOf, sendRequest, textOf, unreadFetch } from './http.ts'
 import { limits } from './limits.ts'
@@ -129,13 +129,13 @@ async function sendBulk(
   const waiting = events.map(toWaiting)
   // Kept for this call only: the events that a key may send can change at any time.
   const refusals = new Refusals()
-  const settle = (settled: readonly Settled<Waiting>[]) => {
-    for (const { event, outcome } of settled) event.result = resultOf(event.event_id, outcome)
+  const onDecided = (decided: readonly Decided<Waiting>[]) => {
+    for (const { event, outcome } of decided) event.result = resultOf(event.event_id, outcome)
   }
   try {
     for (let done = 0; done < waiting.length; ) {
       const batch = takeBatch(waiting.slice(done, done + bulk.events_max), bulk)
-      await deliverEvents(batch, { post: (some) => post(some.map(({ json }) => json)), settle, refusals })
+      await deliverEvents(batch, { post: (some) => post(some.map(({ json }) => json)), onDecided, refusals })
       done += batch.length
     }
   } catch (error) {

@@ -90,17 +90,17 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
       counters.put(key, { ...known, mark: { mark_id, total: known.total } })
       return known.total
     },
-    async settle(key, counted, mark_id, ttl_ms) {
+    async reconcile(key, counted, mark_id, ttl_ms) {
       assertOpen()
       const known = counters.get(key)
       const before = known?.total ?? 0
       const mark = known?.mark
       const expires_at_ms = expiryOf(known, ttl_ms)
-      const settles = mark !== undefined && mark.mark_id === mark_id
-      const excess = settles ? Math.max(0, mark.total - counted) : 0
+      const reconciles = mark !== undefined && mark.mark_id === mark_id
+      const excess = reconciles ? Math.max(0, mark.total - counted) : 0
       const total = Math.max(before - excess, counted)
-      if (total !== before || settles || (known !== undefined && known.expires_at_ms > expires_at_ms))
-        counters.put(key, { total, expires_at_ms, ...(mark && !settles && { mark }) })
+      if (total !== before || reconciles || (known !== undefined && known.expires_at_ms > expires_at_ms))
+        counters.put(key, { total, expires_at_ms, ...(mark && !reconciles && { mark }) })
       return total
     },
     async hitWindow(key, limit, window_ms) {

@@ -33,7 +33,7 @@ export interface KeyValue {
    * Raises a counter that is below `counted`, or gone, to it. With the `mark_id` of its mark, takes off what the mark has
    * above `counted`, and removes the mark; another one takes nothing off. Returns the total.
    */
-  settle(key: string, counted: number, mark_id: string | null, ttl_ms: number): Promise<number>
+  reconcile(key: string, counted: number, mark_id: string | null, ttl_ms: number): Promise<number>
   /**
    * Allows at most `limit` hits in any `window_ms`, exactly; a refused hit uses nothing up. Hits from a clock that was
    * ahead are forgotten once it is corrected.

@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from './key-value.ts'
 import { openRedisClient, type RedisClientOptions } from './redis-client.ts'
-import { addCappedScript, getScript, hitWindowScript, markScript, settleScript } from './redis-scripts.ts'
+import { addCappedScript, getScript, hitWindowScript, markScript, reconcileScript } from './redis-scripts.ts'
 
 /**
  * Counters in Redis, shared by all gateways: each method is one script on one key, so it is atomic, and any key may live
@@ -21,7 +21,7 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
   const getMortal = script('tributaryGet', getScript)
   const addCapped = script('tributaryAddCapped', addCappedScript)
   const mark = script('tributaryMark', markScript)
-  const settle = script('tributarySettle', settleScript)
+  const reconcile = script('tributaryReconcile', reconcileScript)
   const hitWindow = script('tributaryHitWindow', hitWindowScript)
   let closing: Promise<unknown> | null = null
 
@@ -35,8 +35,8 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
       const [total] = await mark(counterKey(key), mark_id)
       return total === undefined ? null : Number(total)
     },
-    async settle(key, counted, mark_id, ttl_ms) {
-      const [total] = await settle(counterKey(key), counted, mark_id ?? '', ttl_ms)
+    async reconcile(key, counted, mark_id, ttl_ms) {
+      const [total] = await reconcile(counterKey(key), counted, mark_id ?? '', ttl_ms)
       return Number(total)
     },
     async hitWindow(key, limit, window_ms) {

@@ -36,8 +36,8 @@ mark_id = ARGV[1]
 put()
 return {total}`
 
-/** `settle`: KEYS counter; ARGV counted, mark_id or '', ttl_ms; answers {total}. */
-export const settleScript = `${counter}
+/** `reconcile`: KEYS counter; ARGV counted, mark_id or '', ttl_ms; answers {total}. */
+export const reconcileScript = `${counter}
 local counted = tonumber(ARGV[1])
 if marked and mark_id == ARGV[2] then
   total = total - math.max(0, marked - counted)

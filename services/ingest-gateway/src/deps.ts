@@ -20,7 +20,7 @@ export interface GatewayDeps extends DoorDeps {
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish'>
   /** Counts requests of a key and events of a company, and knows which installs are queued for erasure. */
-  keyValue: Pick<KeyValue, 'addCapped' | 'settle' | 'is_local' | 'get' | 'hitWindow' | 'remove'>
+  keyValue: Pick<KeyValue, 'addCapped' | 'reconcile' | 'is_local' | 'get' | 'hitWindow' | 'remove'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */
   partitions: number
 }

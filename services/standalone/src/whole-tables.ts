@@ -72,7 +72,7 @@ export async function keepTablesWhole(
   return {
     reread: existsSync(marker),
     async settle() {
-      await repair.settle()
+      await repair.closeParts()
       rmSync(marker, { force: true })
     },
     filled() {

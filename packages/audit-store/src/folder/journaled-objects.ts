@@ -62,7 +62,7 @@ export async function openJournaledObjects(
   const waiting: Waiting[] = []
   const directories = new Set<string>()
   let running: Promise<void> | null = null
-  let settling: Promise<void> | null = null
+  let flushing: Promise<void> | null = null
   let journal: Journal | null = null
   let timer: NodeJS.Timeout | undefined
   let journals = 0
@@ -71,7 +71,7 @@ export async function openJournaledObjects(
   /** Makes files of every record there is; the next objects get a journal of their own. */
   async function recover(): Promise<void> {
     clearInterval(timer)
-    await settling
+    await flushing
     const names = journal?.names ?? []
     journal?.close()
     journal = null
@@ -85,7 +85,7 @@ export async function openJournaledObjects(
     }
     journals = Math.max(journals, Number(files.at(-1) ?? 0))
     sound = true
-    if (files.length + names.length > 0) settling = settle(files, names)
+    if (files.length + names.length > 0) flushing = flush(files, names)
   }
 
   async function openJournal(): Promise<Journal> {
@@ -97,22 +97,22 @@ export async function openJournaledObjects(
   }
 
   function retire(old: Journal): void {
-    if (settling !== null || journal !== old) return
+    if (flushing !== null || journal !== old) return
     clearInterval(timer)
     journal = null
     old.close()
-    settling = settle([old.file], old.names)
+    flushing = flush([old.file], old.names)
   }
 
   /** Makes the objects of journals durable in their own files, then drops the journals. Never rejects. */
-  async function settle(files: string[], names: string[]): Promise<void> {
+  async function flush(files: string[], names: string[]): Promise<void> {
     try {
       await syncFiles(root, names)
       for (const file of files) await unlink(join(folder, file))
     } catch {
       sound = false
     }
-    settling = null
+    flushing = null
   }
 
   /** Writes what waits, batch after batch. */
@@ -195,8 +195,8 @@ export async function openJournaledObjects(
   async function release(name: string): Promise<void> {
     for (let left = releases_max; left > 0; left -= 1) {
       await whole()
-      await settling // an older journal may hold the name
-      if (sound && settling === null && !journal?.names.includes(name)) return
+      await flushing // an older journal may hold the name
+      if (sound && flushing === null && !journal?.names.includes(name)) return
       await enter(null, true)
     }
     throw new Error('the journal of the audit folder cannot be given up')
@@ -210,7 +210,7 @@ export async function openJournaledObjects(
     async close() {
       await running
       clearInterval(timer)
-      await settling
+      await flushing
       journal?.close()
       journal = null
     },

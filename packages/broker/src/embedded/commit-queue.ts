@@ -53,13 +53,13 @@ export function createCommitQueue<Staging>(begin: () => Commit<Staging>): Commit
     while (queued.length > 0) {
       const commit = begin()
       const staged = takeStaged(commit)
-      if (staged.length > 0) await settle(commit, staged)
+      if (staged.length > 0) await finish(commit, staged)
       await new Promise((resolve) => setImmediate(resolve))
     }
     running = false
   }
 
-  async function settle(commit: Commit<Staging>, staged: Queued<Staging>[]): Promise<void> {
+  async function finish(commit: Commit<Staging>, staged: Queued<Staging>[]): Promise<void> {
     try {
       await commit.run()
     } catch (error) {

@@ -1,4 +1,4 @@
-import { type DeliveryDeps, deliverEvents, type Settled } from '@tributary/client/deliver-events'
+import { type Decided, type DeliveryDeps, deliverEvents } from '@tributary/client/deliver-events'
 import { defaultPolicy, type RetryPolicy } from '@tributary/client/retry'
 import { throwCliError } from '../http.ts'
 import type { Event, FileLine } from './lines.ts'
@@ -48,15 +48,15 @@ export async function deliverBatch(
     if ('event' in line) lineOf.set(line.event, line)
     else outcome.rejected.push(reject(line, { reason: line.reason, field: null, message: null }))
   }
-  const settle = (settled: readonly Settled<Event>[]) => {
-    for (const { event, outcome: of } of settled) {
+  const onDecided = (decided: readonly Decided<Event>[]) => {
+    for (const { event, outcome: of } of decided) {
       if (of.status === 'rejected') outcome.rejected.push(reject(lineOf.get(event)!, of))
       else outcome.accepted += 1
       const again = of.status === 'accepted' && (of.repeated || sent_before)
       if (again && !event.own_id) outcome.duplicates_possible += 1
     }
   }
-  await deliverEvents([...lineOf.keys()], { post, refusals, settle }).catch(throwCliError)
+  await deliverEvents([...lineOf.keys()], { post, refusals, onDecided }).catch(throwCliError)
   outcome.rejected.sort((a, b) => a.line - b.line)
   return outcome
 }

@@ -18,7 +18,7 @@ interface BlockRange {
   last: number
 }
 
-/** The parts that the engine found broken and put aside, as long as nobody settled them. */
+/** The parts that the engine found broken and put aside, as long as nobody closed them. */
 export async function findBrokenParts(clickhouse: Clickhouse): Promise<BrokenPart[]> {
   const detached = await clickhouse.query<BrokenPart & BlockRange>(`
     SELECT table, partition_id, min_block_number AS first, max_block_number AS last, name, path
@@ -44,7 +44,7 @@ function isCovered(range: BlockRange, parts: readonly BlockRange[]): boolean {
 }
 
 /** Deletes the folder of a broken part, or keeps it under a name that the engine passes over. */
-export async function settleBrokenPart({ path, lost }: BrokenPart, keep: boolean): Promise<void> {
+export async function closeBrokenPart({ path, lost }: BrokenPart, keep: boolean): Promise<void> {
   if (!lost || !keep) return rm(path, { recursive: true, force: true })
   const folder = path.replace(/\/$/, '')
   // A table that was emptied uses the names of its parts again.

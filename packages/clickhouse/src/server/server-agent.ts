@@ -20,8 +20,8 @@ export function serverAgent({ url, connect_timeout_ms, max_open_connections }: A
       const timer = setTimeout(() => {
         socket.destroy(new Error(`No connection to ${target.host}:${target.port} in ${connect_timeout_ms} ms`))
       }, connect_timeout_ms)
-      const settle = () => clearTimeout(timer)
-      return socket.once(secure ? 'secureConnect' : 'connect', settle).once('close', settle)
+      const stopTimer = () => clearTimeout(timer)
+      return socket.once(secure ? 'secureConnect' : 'connect', stopTimer).once('close', stopTimer)
     },
   })
 }

@@ -1,4 +1,4 @@
-import { deliverEvents, Refusals, type Settled } from '../deliver-events.ts'
+import { type Decided, deliverEvents, Refusals } from '../deliver-events.ts'
 import { errorOf } from '../http.ts'
 import { limits } from '../limits.ts'
 import { type Backoff, isRetried, pauseMs } from '../retry.ts'
@@ -95,14 +95,14 @@ export class SdkSender {
     }
   }
 
-  /** Null when the batch is settled, else the error for which it is retried. */
+  /** Null when the batch is decided, else the error for which it is retried. */
   async #sendFirst(): Promise<TributaryError | null> {
     const { queue, onError } = this.#options
     const batch = queue.first(sdk)
     try {
       const post = (events: readonly QueuedEvent[]) => this.#postOnce(events)
-      const settle = (settled: readonly Settled<QueuedEvent>[]) => this.#settle(settled)
-      await deliverEvents(batch, { post, settle, refusals: new Refusals() })
+      const onDecided = (decided: readonly Decided<QueuedEvent>[]) => this.#onDecided(decided)
+      await deliverEvents(batch, { post, onDecided, refusals: new Refusals() })
       return null
     } catch (thrown) {
       queue.release(batch)
@@ -122,9 +122,9 @@ export class SdkSender {
     return { answer, repeated: false }
   }
 
-  async #settle(settled: readonly Settled<QueuedEvent>[]): Promise<void> {
-    await this.#options.queue.remove(settled.map(({ event }) => event))
-    for (const { event, outcome } of settled) {
+  async #onDecided(decided: readonly Decided<QueuedEvent>[]): Promise<void> {
+    await this.#options.queue.remove(decided.map(({ event }) => event))
+    for (const { event, outcome } of decided) {
       if (outcome.status === 'rejected') this.#options.onRejected(event, outcome.reason, outcome.field)
     }
   }

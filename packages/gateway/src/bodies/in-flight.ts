@@ -30,10 +30,10 @@ declare module 'fastify' {
     refusal: Error | null
     /** Counts bytes that stay in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
     hold(bytes: number): void
-    /** Its body is on its way. It may be ended by `end` to make room for others, until `settleBody`. */
+    /** Its body is on its way. It may be ended by `end` to make room for others, until `endBody`. */
     mayEnd(end: (refusal: Error) => void): void
     /** Its body has arrived whole, or is dropped. */
-    settleBody(how: 'whole' | 'dropped'): void
+    endBody(how: 'whole' | 'dropped'): void
     /** Moves what is held of an SDK body to the shares of the app that signed it and of its company. Throws as `hold`. */
     holdAsSigned(): void
   }
@@ -168,7 +168,7 @@ function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refu
     held.app = ingest.app_id ?? null
     held.evict = () => end(refuse('bytes'))
   })
-  app.decorateRequest('settleBody', function settleBody(how) {
+  app.decorateRequest('endBody', function endBody(how) {
     if (this.held === null) return
     if (how === 'dropped') memory.release(this.held)
     memory.pin(this.held)

@@ -38,7 +38,7 @@ export const createReadWire =
     }
     function end(error: Error | null) {
       stop()
-      request.settleBody('whole')
+      request.endBody('whole')
       request.ingest.bytes = bytes
       if (error === null) done(null, pieces?.join())
       else if (error instanceof CodedError) done(error)
@@ -49,7 +49,7 @@ export const createReadWire =
     function refuse(refusal: Error) {
       request.refusal = refusal
       stop()
-      request.settleBody('dropped')
+      request.endBody('dropped')
       pieces = null
       // The sender that needs the room is at work, so the refusal waits for the next microtask.
       queueMicrotask(() => done(null))

@@ -9,8 +9,8 @@ import type { ConsumerDefinition, FetchSizes } from './define-consumer.ts'
 import { withHandOver } from './hand-over.ts'
 import { declare, lacksDeclared, type Progress, sourceOf, type Take, takeFresh, wasReplaced } from './intent.ts'
 import { consumerMetrics } from './metrics.ts'
+import { reconcileOffsets } from './reconcile-offsets.ts'
 import { type RetryPauses, StoppedError } from './retry.ts'
-import { settleOffsets } from './settle.ts'
 import { beginLog, leaveIntent, takeOverPartition } from './take-over.ts'
 
 /**
@@ -179,7 +179,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     }
   }
 
-  const putBack = await settleOffsets(context, options.reread ?? false)
+  const putBack = await reconcileOffsets(context, options.reread ?? false)
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
   const sizes = { ...fetchDefault, ...consumer.fetch, ...options.fetch }

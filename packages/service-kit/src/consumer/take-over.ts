@@ -3,7 +3,7 @@ import type { Chunk } from '@tributary/broker/broker'
 import type { BatchContext } from './batch.ts'
 import type { Misfit } from './define-consumer.ts'
 import { doneNote, isOtherLog, type Progress, sourceOf, startLog, startProgress } from './intent.ts'
-import type { PutBack } from './settle.ts'
+import type { PutBack } from './reconcile-offsets.ts'
 
 /**
  * Sorts by the time at which it was made: of two logs the older one is behind. The one before (`after`) is behind also when

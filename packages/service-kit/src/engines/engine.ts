@@ -28,7 +28,7 @@ export type Complete<E extends Engines> = { [Name in keyof E]: AnyEngine<unknown
 
 /**
  * Opens engines side by side, each one after those that it is built on, which stand before it in the list. All of them
- * settle before a failure is passed on, since each one that did open has then added its close. `config` must hold what they
+ * end before a failure is passed on, since each one that did open has then added its close. `config` must hold what they
  * require.
  */
 export async function openEngines<const E extends Engines>(

@@ -41,7 +41,7 @@ export function defineProcess<const P extends Part>({
       await requireAddress(config)
       const running = parts.filter((part) => config.parts.has(part.name))
       const opened = running.map((part) => openPart(part, config.parts.get(part.name) as never, service))
-      // All settle first: what did open has then added its close.
+      // All end first: what did open has then added its close.
       await Promise.allSettled(opened)
       const parted = await Promise.all(opened)
       service.troubles.push(() => mergeTroubles(parted))

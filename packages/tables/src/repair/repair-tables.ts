@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { type BrokenPart, findBrokenParts, settleBrokenPart } from '@tributary/clickhouse/repair/broken-parts'
+import { type BrokenPart, closeBrokenPart, findBrokenParts } from '@tributary/clickhouse/repair/broken-parts'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import { derivedOf, rereadTables, settledTables, stampTables, sweptFrom } from '@tributary/contracts/tables'
 import { findDifferences, type GoesOnAt } from './compare-tables.ts'
@@ -27,7 +27,7 @@ export interface Repair {
   /** Tables that lost rows and that nothing fills again. */
   beyond: string[]
   /** Forgets the broken parts, once the log is sure to be read again. */
-  settle(): Promise<void>
+  closeParts(): Promise<void>
 }
 
 const raw = 'events_raw_v1'
@@ -70,9 +70,9 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   if (stampTables.some((table) => damaged.has(table))) await stampAgain(clickhouse)
   return {
     ...{ broken, refilled, lost_events, reread, beyond },
-    settle: async () => {
+    closeParts: async () => {
       const kept = new Set([raw, ...reread, ...beyond])
-      for (const part of broken) await settleBrokenPart(part, kept.has(part.table))
+      for (const part of broken) await closeBrokenPart(part, kept.has(part.table))
     },
   }
 }

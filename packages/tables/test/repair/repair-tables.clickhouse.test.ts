@@ -79,7 +79,7 @@ describe('a merged part whose files were cut off', () => {
 
     const repaired = await repair()
     expect(repaired).toMatchObject({ refilled: [], lost_events: 0, beyond: [], noted: false })
-    await repaired.settle()
+    await repaired.closeParts()
     expect(await findBrokenParts(clickhouse)).toEqual([])
     await writeBatch()
     expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0 })
@@ -141,7 +141,7 @@ describe('at the start', () => {
     expect(repaired.refilled).toContain(table)
     expect([repaired.noted, repaired.lost_events, repaired.beyond]).toEqual([true, 0, []])
     expect(await clickhouse.readEventTables()).toEqual(before)
-    await repaired.settle()
+    await repaired.closeParts()
     expect(await repair()).toMatchObject({ broken: [], refilled: [] })
   })
 
@@ -159,7 +159,7 @@ describe('at the start', () => {
       expect(await clickhouse.query('SELECT app_id FROM settled_installs_v1')).toEqual([])
       expect(before.length).toBeGreaterThan(0)
       expect(await clickhouse.query(stamped)).toEqual(before)
-      await repaired.settle()
+      await repaired.closeParts()
     },
   )
 
@@ -213,7 +213,7 @@ describe('at the start', () => {
     expect(repaired).toMatchObject({ reread: [table], beyond: [], noted: true })
     expect([repaired.refilled.toSorted(), mended]).toEqual([made, [table]])
     expect(await clickhouse.query(`SELECT DISTINCT app_id FROM ${made[0]}`)).toEqual([{ app_id: 'app-2' }])
-    await repaired.settle()
+    await repaired.closeParts()
     expect(await findBrokenParts(clickhouse)).toEqual([])
     expect(await readdir(join(part!.path, '..', 'detached'))).toEqual([expect.stringMatching(/^kept-on-start_/)])
     expect(await repair()).toMatchObject({ broken: [], reread: [], refilled: [], noted: false })
@@ -226,7 +226,7 @@ describe('at the start', () => {
     await clickhouse.reopen(() => cutFiles(part!))
     const repaired = await repair()
     expect(repaired.beyond).toEqual(['other'])
-    await repaired.settle()
+    await repaired.closeParts()
     expect(await findBrokenParts(clickhouse)).toEqual([])
     expect(await readdir(join(part!.path, '..', 'detached'))).toEqual([
       expect.stringMatching(/^kept-on-start_all_1_1_0_[0-9a-z]+$/),

@@ -2,13 +2,13 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from './counters-breaker.ts'
 
 /**
- * How long a lease may be held: far less than a settlement waits for reservations to end
+ * How long a lease may be held: far less than a reconciliation waits for reservations to end
  * (docs/decisions/door.md#the-quota-is-reconciled-at-checkpoints).
  */
 export const lease_ms = 1000
 /** Largest lease of a counter of events. */
 export const lease_events_max = 5000
-/** Largest lease of a counter of bytes, which nothing settles: a crash strands it until the month is over. */
+/** Largest lease of a counter of bytes, which nothing reconciles: a crash strands it until the month is over. */
 export const lease_bytes_max = 4 * 1024 * 1024
 /** Smaller caps, and the last fifth of a cap, are counted step by step. */
 const lease_cap_min = 100_000

@@ -153,7 +153,7 @@ it('gives its lease back when it is closed', async () => {
   expect(total()).toBe(500)
 })
 
-it('lets a settlement take off all that is stranded, while leases come and go', async () => {
+it('lets a reconciliation take off all that is stranded, while leases come and go', async () => {
   const stranded = 1000
   const { counter, keyValue, total } = open(stranded)
   await keyValue.mark(key, 'a')
@@ -163,5 +163,5 @@ it('lets a settlement take off all that is stranded, while leases come and go', 
     await vi.advanceTimersByTimeAsync(lease_ms)
   }
   expect(total()).toBe(stranded + 1500)
-  expect(await keyValue.settle(key, 0, 'a', ttl_ms)).toBe(1500)
+  expect(await keyValue.reconcile(key, 0, 'a', ttl_ms)).toBe(1500)
 })

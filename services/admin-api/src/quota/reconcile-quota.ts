@@ -13,7 +13,7 @@ export interface ReconcileDeps {
   pool: Pick<Pool, 'query'>
   clickhouse: Pick<Clickhouse, 'query'>
   broker: Pick<Broker, 'groupOffsets'>
-  keyValue: Pick<KeyValue, 'mark' | 'settle'>
+  keyValue: Pick<KeyValue, 'mark' | 'reconcile'>
   now: () => number
   /** Resolves early when the signal ends. */
   pause(ms: number, signal: AbortSignal): Promise<void>
@@ -60,7 +60,7 @@ export async function reconcileQuota(deps: ReconcileDeps, signal: AbortSignal): 
   }
   const counted = await readCounted(deps, round) // 5.
   await Promise.all(
-    marked.map(({ key, ttl_ms }) => keyValue.settle(key, counted.get(key)?.events ?? 0, mark_id, ttl_ms)), // 6.
+    marked.map(({ key, ttl_ms }) => keyValue.reconcile(key, counted.get(key)?.events ?? 0, mark_id, ttl_ms)), // 6.
   )
 }
 
@@ -79,7 +79,7 @@ const monthsToReconcile = (now_ms: number): number[] => [
 async function raise(deps: ReconcileDeps): Promise<void> {
   const counted = await readCounted(deps, monthsToReconcile(deps.now()))
   await Promise.all(
-    [...counted.values()].map(({ key, events, ttl_ms }) => deps.keyValue.settle(key, events, null, ttl_ms)),
+    [...counted.values()].map(({ key, events, ttl_ms }) => deps.keyValue.reconcile(key, events, null, ttl_ms)),
   )
 }
 

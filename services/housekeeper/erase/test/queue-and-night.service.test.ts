@@ -162,13 +162,13 @@ test('marks of gateways end before the tombstone is written, so that a request a
   await ask(app_id)
   const keyValue = memoryKeyValue(() => midnight)
   const mark = queuedErasureKey(app_id, 'a')
-  await keyValue.settle(mark, midnight - 1, null, 1000)
+  await keyValue.reconcile(mark, midnight - 1, null, 1000)
   const seen: [string, unknown][] = []
   const watched = {
     ...keyValue,
-    async settle(...given: Parameters<typeof keyValue.settle>) {
+    async reconcile(...given: Parameters<typeof keyValue.reconcile>) {
       seen.push([given[0], await stateOf(app_id)])
-      return keyValue.settle(...given)
+      return keyValue.reconcile(...given)
     },
     async remove(key: string) {
       seen.push([key, await stateOf(app_id)])
@@ -191,11 +191,11 @@ test('an erasure does not begin behind what it told the gateways', async () => {
   const app_id = await makeApp()
   await ask(app_id)
   let now_ms = midnight
-  const settle = async () => {
+  const reconcile = async () => {
     now_ms += limits.erasure_begin_ms + 1
     return 0
   }
-  const slow = { ...memoryKeyValue(() => now_ms), settle }
+  const slow = { ...memoryKeyValue(() => now_ms), reconcile }
   await expect(runOnce(emptyDeps({ keyValue: slow, now: () => now_ms }))).rejects.toThrow('took too long')
   expect(await stateOf(app_id)).toBe('queued')
   await db.pool.query('DELETE FROM erasure_requests')

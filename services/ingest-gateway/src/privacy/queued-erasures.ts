@@ -6,7 +6,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 
 export interface QueuedErasuresDeps {
-  keyValue: Pick<KeyValue, 'get' | 'settle' | 'hitWindow' | 'remove'>
+  keyValue: Pick<KeyValue, 'get' | 'reconcile' | 'hitWindow' | 'remove'>
   /** Shared by all that count in the same store. */
   breaker: CountersBreaker
 }
@@ -93,7 +93,7 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
     if (await isQueued(requested_at_ms, requested_at_ms))
       await breaker(async () => {
         if (marked_ms !== null && marked_ms > requested_at_ms) await keyValue.remove(mark)
-        await keyValue.settle(mark, requested_at_ms, null, limits.erasure_mark_kept_ms)
+        await keyValue.reconcile(mark, requested_at_ms, null, limits.erasure_mark_kept_ms)
       })
     return { at_ms: requested_at_ms, stored: true }
   }

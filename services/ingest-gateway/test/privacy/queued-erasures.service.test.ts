@@ -19,7 +19,12 @@ async function open() {
   })
   /** Does what the eraser does when a run begins. */
   const beginErasure = async () => {
-    await keyValue.settle(erasures_begun_key, now() + limits.erasure_begin_ms, null, 100 * limits.erasure_mark_kept_ms)
+    await keyValue.reconcile(
+      erasures_begun_key,
+      now() + limits.erasure_begin_ms,
+      null,
+      100 * limits.erasure_mark_kept_ms,
+    )
     await keyValue.remove(queuedErasureKey('app_1', 'i-1'))
   }
   return {
@@ -104,7 +109,7 @@ test('a mark that is set when its request is erased already keeps no later reque
   await ask(beginErasure)
   expect(await keyValue.get(queuedErasureKey('app_1', 'i-1'))).toBeNull()
   // A gateway that stood still just before may set it.
-  await keyValue.settle(queuedErasureKey('app_1', 'i-1'), first_ms, null, limits.erasure_mark_kept_ms)
+  await keyValue.reconcile(queuedErasureKey('app_1', 'i-1'), first_ms, null, limits.erasure_mark_kept_ms)
   clock.now_ms += limits.erasure_begin_ms + 1
   await ask()
   await ask()
@@ -123,7 +128,7 @@ test('a request of the last millisecond that an erasure may cover keeps no later
     const requested_at_ms = clock.now_ms
     await gateway().queueOnce({ ...install, requested_at_ms }, asker, async () => void stored.push(requested_at_ms))
   }
-  await keyValue.settle(erasures_begun_key, clock.now_ms, null, limits.erasure_mark_kept_ms)
+  await keyValue.reconcile(erasures_begun_key, clock.now_ms, null, limits.erasure_mark_kept_ms)
   const covered_ms = clock.now_ms
   await ask()
   clock.now_ms += 1

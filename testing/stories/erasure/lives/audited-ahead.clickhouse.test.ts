@@ -57,12 +57,12 @@ async function openApp() {
       const { pool, masterKeys } = stage
       const keyValue = memoryKeyValue(now)
       const left = [meanwhile]
-      const settle: typeof keyValue.settle = async (...told) => {
+      const reconcile: typeof keyValue.reconcile = async (...told) => {
         for (const one of left.splice(0)) await one()
-        return keyValue.settle(...told)
+        return keyValue.reconcile(...told)
       }
       const rewriting = auditRewriting({ pool, masterKeys, audit, now, logger: pino({ level: 'silent' }) })
-      return stage.run({ now, keyValue: { ...keyValue, settle }, audit: rewriting })
+      return stage.run({ now, keyValue: { ...keyValue, reconcile }, audit: rewriting })
     },
     naming: (user_id = 'of-person') =>
       [...audit.objects.values()].filter((one) => textOf(one).includes(user_id)).length,

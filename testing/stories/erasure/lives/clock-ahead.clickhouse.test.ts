@@ -44,13 +44,13 @@ const insert = (table: string, columns: readonly string[], lines: string[]) =>
 async function runWhile(write: () => Promise<void>) {
   const keyValue = memoryKeyValue(() => mark_ms)
   let left = [write]
-  const settle: typeof keyValue.settle = async (...told) => {
+  const reconcile: typeof keyValue.reconcile = async (...told) => {
     const now = left
     left = []
     for (const one of now) await one()
-    return keyValue.settle(...told)
+    return keyValue.reconcile(...told)
   }
-  await stage.run({ keyValue: { ...keyValue, settle } })
+  await stage.run({ keyValue: { ...keyValue, reconcile } })
   expect(left).toEqual([])
 }
 

@@ -151,7 +151,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       budget,
       needsValue: options.needsValue,
       signal: member.signal,
-      former: queues.get(partition)?.queue.settled() ?? Promise.resolve(),
+      former: queues.get(partition)?.queue.idle() ?? Promise.resolve(),
       seek: (offset) => from.seek({ topic, partition, offset: String(offset) }),
       unpack,
       deliver: (records, payload) => onChunk(makeChunk(member, payload, records, queue.rewind)),
@@ -196,7 +196,7 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     watchdog.stop()
     await rebuilding
     // Handlers first: kafkajs takes no commit and no heartbeat of a consumer that it stops.
-    await Promise.all([...queues.values()].map(({ queue }) => queue.settled()))
+    await Promise.all([...queues.values()].map(({ queue }) => queue.idle()))
     await discard(consumer)
     membership?.void()
   }

@@ -36,7 +36,7 @@ export interface PartitionQueue {
   /** Drops what waits and goes on from `offset` once the handler has ended, however it ends. */
   rewind(offset: number): void
   /** Resolves when the handler is not at work, and is not going to be. */
-  settled(): Promise<void>
+  idle(): Promise<void>
   /** The handler is at work, or will be without another fetch. */
   isBusy(): boolean
   /** The offset to be taken over next. */
@@ -175,7 +175,7 @@ export function createPartitionQueue(options: PartitionQueueOptions): PartitionQ
       dropWaiting()
       seek(offset)
     },
-    settled: () => work ?? former,
+    idle: () => work ?? former,
     isBusy: () => work !== null,
     next: () => next,
   }

@@ -168,11 +168,11 @@ function newAnswer(open_records: number, publish_ms_max: number): { promise: Pro
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const late = () => answer.reject(new CodedError('unavailable', { message: 'the log does not answer' }))
   const deadline = setTimeout(late, publish_ms_max)
-  const once = (settle: () => void) => {
+  const once = (finish: () => void) => {
     if (answer.answered) return
     answer.answered = true
     clearTimeout(deadline)
-    settle()
+    finish()
   }
   const answer: Publish = {
     open_records,

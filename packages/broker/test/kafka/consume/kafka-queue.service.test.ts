@@ -185,9 +185,9 @@ describe('the queue between kafkajs and the handler of a partition', () => {
     fetched(1, '1234567890')
     stop.abort()
     expect(kafkajs.paused).toBe(false)
-    const settled = queue.settled()
+    const idle = queue.idle()
     chunks[0]!.end()
-    await settled
+    await idle
     expect(chunks).toHaveLength(1)
   })
 
@@ -222,7 +222,7 @@ describe('the queue between kafkajs and the handler of a partition', () => {
     budget.change(4)
     expect(budget.isFull()).toBe(true)
     chunks[0]!.end()
-    await queue.settled()
+    await queue.idle()
     expect(budget.isFull()).toBe(false)
   })
 })

@@ -29,10 +29,10 @@ export async function findRedecisions(
 ): Promise<InstallOfApp[]> {
   const { app_id } = app
   // Decided with the facts of the whole batch, and after the decisions that they depend on.
-  const settled = new Set(decided.map(({ install }) => install.install_uuid))
+  const decidedNow = new Set(decided.map(({ install }) => install.install_uuid))
   const [clicks, neighbours] = await Promise.all([
-    findByClicks(lookups, app_id, decided, settled),
-    findByNeighbours(lookups, app_id, facts, evidence, decided, settled),
+    findByClicks(lookups, app_id, decided, decidedNow),
+    findByNeighbours(lookups, app_id, facts, evidence, decided, decidedNow),
   ])
   return [...new Set([...clicks, ...neighbours])].map((install_uuid) => ({ app_id, install_uuid }))
 }
@@ -61,7 +61,7 @@ async function findByClicks(
   lookups: Lookups,
   app_id: string,
   decided: readonly DecidedInstall[],
-  settled: ReadonlySet<string>,
+  decidedNow: ReadonlySet<string>,
 ): Promise<string[]> {
   const pause = createPauses()
   const seen: (ChangedClick & { match_key: string })[] = []
@@ -77,7 +77,7 @@ async function findByClicks(
   const later: string[][] = []
   for (const [n, { since }] of seen.entries()) {
     await pause()
-    const of = rows[n]!.filter((row) => byInstall(since, row) < 0 && !settled.has(row.install_uuid))
+    const of = rows[n]!.filter((row) => byInstall(since, row) < 0 && !decidedNow.has(row.install_uuid))
     later.push(of.map(({ install_uuid }) => install_uuid))
   }
   const facts = await lookups.facts(app_id, [...new Set(later.flat())], { user_keys: [] })
@@ -111,7 +111,7 @@ async function findByNeighbours(
   facts: readonly Fact[],
   evidence: Evidence,
   decided: readonly DecidedInstall[],
-  settled: ReadonlySet<string>,
+  decidedNow: ReadonlySet<string>,
 ): Promise<string[]> {
   const told = facts.filter(({ kind }) => kind === 'alias').map(({ install_uuid }) => install_uuid)
   const moved = decided.filter(isMoved)
@@ -135,15 +135,15 @@ async function findByNeighbours(
     await pause()
     const inNetwork = source.own.flatMap((fact) => (fact.kind === 'install' ? evidence.after(fact) : []))
     const sharing = evidence.sharingAfter(...source.own).filter((uuid) => {
-      if (settled.has(uuid)) return false
+      if (decidedNow.has(uuid)) return false
       const other = installOf(evidence.facts.get(uuid) ?? [])
       return other !== null && byInstall(source.since, other) < 0
     })
-    near.push({ source, sharing, inNetwork: inNetwork.filter((uuid) => !settled.has(uuid)) })
+    near.push({ source, sharing, inNetwork: inNetwork.filter((uuid) => !decidedNow.has(uuid)) })
   }
   const named = new Set(near.flatMap(({ sharing, inNetwork }) => [...sharing, ...inNetwork]))
   const newest = await lookups.newest(app_id, [...named])
-  const pushed = evidence.pushedBy(facts).filter((uuid) => !settled.has(uuid))
+  const pushed = evidence.pushedBy(facts).filter((uuid) => !decidedNow.has(uuid))
   return [...new Set([...near.flatMap(touchedBy), ...pushed])]
 
   /** What is only added to others takes no flag away from them. */

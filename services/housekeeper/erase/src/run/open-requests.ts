@@ -27,7 +27,7 @@ export interface RequestStore {
   /** Does a step while retention deletes no raw events. */
   whileRawEventsStay<T>(step: () => Promise<T>): Promise<T>
   /** The marks of queued erasures that gateways keep. */
-  keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'settle'>
+  keyValue: Pick<KeyValue, 'get' | 'mark' | 'remove' | 'reconcile'>
   now(): number
 }
 
@@ -119,7 +119,7 @@ async function takeQueued(
   )
   const begun_ms = latest([now(), ...least_ms]) + limits.erasure_begin_ms
   const before_ms = (await keyValue.get(erasures_begun_key)) ?? 0
-  await keyValue.settle(erasures_begun_key, begun_ms, null, begun_kept_ms)
+  await keyValue.reconcile(erasures_begun_key, begun_ms, null, begun_kept_ms)
   const now_ms = now()
   if (now_ms > begun_ms)
     throw new CodedError('unavailable', { message: 'marks of queued erasures took too long to end' })
@@ -147,7 +147,7 @@ const latest = (times: readonly number[]): number => times.reduce((one, other) =
 async function lowerBegun(keyValue: RequestStore['keyValue'], begun_ms: number): Promise<void> {
   const mark_id = randomUUID()
   await keyValue.mark(erasures_begun_key, mark_id)
-  await keyValue.settle(erasures_begun_key, begun_ms, mark_id, begun_kept_ms)
+  await keyValue.reconcile(erasures_begun_key, begun_ms, mark_id, begun_kept_ms)
 }
 
 /** Removes marks of gateways. One that counts costs another object, no more. */

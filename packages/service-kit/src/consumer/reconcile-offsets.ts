@@ -15,7 +15,7 @@ export type PutBack = Map<number, number>
  * be noticed. A partition whose log was made anew, or whose tables lack what was committed, is put back to its earliest
  * record, and so is each one with `reread`; what is written already is found there. Durable when this resolves.
  */
-export async function settleOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<PutBack> {
+export async function reconcileOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<PutBack> {
   const { broker, consumer, logger, metrics, misfits } = context
   const { name, topic } = consumer
   const found = (await broker.groupOffsets(name, topic.name)).filter(
