@@ -72,8 +72,8 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   }
   const steps = victimSteps.filter((step) => !(step in wanted) || wanted[step] === true)
   const port = Number(new URL(url).port)
-  const place = { url, port, data_dir, seconds }
-  const control = seconds < judged_s_min ? null : await controlOf(attack, place, token, steps)
+  const at = { url, port, data_dir, seconds }
+  const control = seconds < judged_s_min ? null : await controlOf(attack, at, token, steps)
   const answers = countAnswers()
   const printed = service.output().length
   const memory = watchMemory(service.pid)
@@ -81,7 +81,7 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
   await pause(calm_ms)
   const started_ms = Date.now()
   const signal = endOf(attack, answers, seconds)
-  const target = { ...place, attacker, victim: tenant, started_ms, signal, answers }
+  const target = { ...at, attacker, victim: tenant, started_ms, signal, answers }
   let seen: VictimFigures
   try {
     await attack.run(target)
@@ -107,15 +107,15 @@ async function runAttack(attack: Attack, seconds: number, service: StandalonePro
 /** The same customer, as another company, beside ordinary traffic. */
 async function controlOf(
   attack: Attack,
-  place: Pick<Target, 'url' | 'port' | 'data_dir' | 'seconds'>,
+  at: Pick<Target, 'url' | 'port' | 'data_dir' | 'seconds'>,
   token: string,
   steps: readonly VictimStep[],
 ) {
-  const { url, data_dir, seconds } = place
+  const { url, data_dir, seconds } = at
   const [tenant, attacker] = await Promise.all([makeTenant(url, token, 'Control'), makeTenant(url, token, 'Ordinary')])
   const victim = startVictim(url, tenant, steps, token)
   const signal = AbortSignal.timeout(seconds * 1000)
-  const target = { ...place, attacker, victim: tenant, started_ms: Date.now(), signal, answers: countAnswers() }
+  const target = { ...at, attacker, victim: tenant, started_ms: Date.now(), signal, answers: countAnswers() }
   await Promise.all([attack.ordinary?.(target), pause(seconds * 1000)])
   const seen = await victim.end()
   await waitUntilWritten(url, data_dir)

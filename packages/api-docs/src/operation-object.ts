@@ -46,12 +46,12 @@ export function toOperationObject(id: string, route: Route, meanings: ErrorMeani
   }
 }
 
-/** The parameters of one place, each with its description and example beside its schema. */
-const toParameters = (place: 'path' | 'query' | 'header', object: z.ZodObject = z.object({})): JsonSchema[] =>
+/** The parameters of one location, each with its description and example beside its schema. */
+const toParameters = (location: 'path' | 'query' | 'header', object: z.ZodObject = z.object({})): JsonSchema[] =>
   Object.entries(object.shape).map(([name, field]) => {
     const { description, example, ...schema } = jsonSchema(field as z.ZodType)
     const required = field.safeParse(undefined).success ? {} : { required: true }
-    return { name, in: place, ...required, description, schema, ...(example === undefined ? {} : { example }) }
+    return { name, in: location, ...required, description, schema, ...(example === undefined ? {} : { example }) }
   })
 
 const mapAnswers = (answers: Route['answers'], map: (answer: Answer, status: number) => JsonSchema) =>

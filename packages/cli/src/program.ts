@@ -90,14 +90,14 @@ function usageMessage({ code, message }: CommanderError): string {
 
 function report(error: CliError, running: Command, json: boolean): number {
   const { code } = error
-  const message = `${error.message}${placeOf(error, running)}`
+  const message = `${error.message}${optionOf(error, running)}`
   const text = json ? JSON.stringify({ error: code, message }) : `${code}: ${message}`
   process.stderr.write(`${text}\n`)
   return error.exit_code
 }
 
 /** The option that holds the refused field, else the name of the field. */
-function placeOf({ field }: CliError, { options }: Command): string {
+function optionOf({ field }: CliError, { options }: Command): string {
   if (field === undefined) return ''
   const option = options.find((one) => {
     const name = one.name().replaceAll('-', '_')

@@ -1,4 +1,4 @@
-import { type ObjectPlace, placeOf } from '@tributary/audit-store/audit-days'
+import { type AppDay, appDayOf } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import { cachedLookup } from '@tributary/tenancy/credentials/cached-lookup'
@@ -69,8 +69,8 @@ export function openLateDays({ pool, elapsed, logger }: LateDaysOptions): LateDa
 export const notingLateDays = <Store extends Pick<AuditStore, 'putOnce'>>(audit: Store, late: LateDays): Store => ({
   ...audit,
   async putOnce(key, content) {
-    const place = placeOf(key)
-    if (place !== null) await late.note([place.app_id], place.day)
+    const noted = appDayOf(key)
+    if (noted !== null) await late.note([noted.app_id], noted.day)
     return audit.putOnce(key, content)
   },
 })
@@ -80,7 +80,7 @@ async function findBlanking(pool: Pool): Promise<Blanking | null> {
   return rows[0] === undefined ? null : { before: rows[0].before, company_id: null }
 }
 
-async function noteLateDay(pool: Pool, { app_id, day }: ObjectPlace): Promise<void> {
+async function noteLateDay(pool: Pool, { app_id, day }: AppDay): Promise<void> {
   await pool.query(
     `INSERT INTO late_days (app_id, day) VALUES ($1, $2)
      ON CONFLICT (app_id, day) DO UPDATE SET noted_at = greatest(late_days.noted_at, now())`,
@@ -102,13 +102,13 @@ export async function beginBlanking(pool: Pool, today: string): Promise<string> 
 }
 
 /** All late days. */
-export async function findLateDays(pool: Pool): Promise<ObjectPlace[]> {
-  const { rows } = await pool.query<ObjectPlace>('SELECT app_id, day::text AS day FROM late_days ORDER BY app_id, day')
+export async function findLateDays(pool: Pool): Promise<AppDay[]> {
+  const { rows } = await pool.query<AppDay>('SELECT app_id, day::text AS day FROM late_days ORDER BY app_id, day')
   return rows
 }
 
 /** Forgets late days that a run has dealt with, but those that were noted later: an object may be put only now. */
-export async function removeLateDays(pool: Pool, days: readonly ObjectPlace[], noted_before: string): Promise<void> {
+export async function removeLateDays(pool: Pool, days: readonly AppDay[], noted_before: string): Promise<void> {
   await pool.query(
     `DELETE FROM late_days USING unnest($1::text[], $2::date[]) AS done (app_id, day)
      WHERE late_days.app_id = done.app_id AND late_days.day = done.day AND noted_at < $3::timestamptz`,

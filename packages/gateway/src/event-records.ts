@@ -39,13 +39,13 @@ export function openRecords(
 ): OpenRecord<string>[] {
   const shared = textOf(facts)
   return [...Map.groupBy(accepted, (event) => event.install_uuid)].flatMap(([install_uuid, events]) => {
-    const place = placeOf(facts, install_uuid, partitions)
+    const target = partitionKeyOf(facts, install_uuid, partitions)
     const head = headOf(shared, install_uuid, 'events')
     let next = 0
     return joinBounded(events, events_bytes_max).map(({ items, count }) => {
       const own = events.slice(next, next + count)
       next += count
-      return { ...place, headers: headersOf(hasFacts(own)), head, events: `[${items}]` }
+      return { ...target, headers: headersOf(hasFacts(own)), head, events: `[${items}]` }
     })
   })
 }
@@ -61,11 +61,11 @@ export function openRecord(
   { sent, has_facts }: { sent: Buffer | GzipBody; has_facts: boolean },
   partitions: number,
 ): OpenRecord {
-  const place = { ...placeOf(facts, install_uuid, partitions), headers: headersOf(has_facts) }
+  const target = { ...partitionKeyOf(facts, install_uuid, partitions), headers: headersOf(has_facts) }
   if (Buffer.isBuffer(sent)) {
-    return { ...place, head: headOf(textOf(facts), install_uuid, 'events'), events: Buffer.from(sent) }
+    return { ...target, head: headOf(textOf(facts), install_uuid, 'events'), events: Buffer.from(sent) }
   }
-  return { ...place, head: headOf(textOf({ ...facts, v: 2 }), install_uuid, 'body'), events: sent }
+  return { ...target, head: headOf(textOf({ ...facts, v: 2 }), install_uuid, 'body'), events: sent }
 }
 
 /** Whether attribution reads one of these events. */
@@ -97,7 +97,7 @@ const textOf = (facts: object): string => JSON.stringify(facts).slice(0, -1)
 const headOf = (shared: string, install_uuid: string, member: 'events' | 'body'): string =>
   `${shared},"install_uuid":"${install_uuid}","${member}":`
 
-const placeOf = ({ app_id }: EnvelopeFacts, install_uuid: string, partitions: number) => ({
+const partitionKeyOf = ({ app_id }: EnvelopeFacts, install_uuid: string, partitions: number) => ({
   topic: topics.eventsAccepted.name,
   partition: installPartition(app_id, install_uuid, partitions),
   key: `${app_id}/${install_uuid}`,

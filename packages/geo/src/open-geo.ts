@@ -48,8 +48,8 @@ async function load(tables: Map<string, Loaded>, kind: TableKind, family: Family
   const name = fileOf(kind, family)
   const changed_ms = folder === undefined ? null : await changeTime(join(folder, name))
   if (tables.get(name)?.changed_ms === changed_ms) return
-  const place = changed_ms === null ? packaged : folder!
-  const table = await readTable(place, kind, family).catch((cause: Error) => {
+  const source = changed_ms === null ? packaged : folder!
+  const table = await readTable(source, kind, family).catch((cause: Error) => {
     throw new Error(`The table of addresses ${name} can't be read: ${cause.message}.`, { cause })
   })
   tables.set(name, { table, changed_ms })

@@ -61,12 +61,12 @@ export function eventWriter({
   /** The first batch of a log: what an older log of the partition left at work is over, what it left half-done is done. */
   async function beginLog(batch: Batch<EventLine[]>) {
     const [consumer] = batch.token.split('/')
-    const place = `${consumer}/${batch.topic}/${batch.partition}/`
-    if (begun.get(place) === batch.source) return
-    await refuseWhileInserting(clickhouse, place)
+    const prefix = `${consumer}/${batch.topic}/${batch.partition}/`
+    if (begun.get(prefix) === batch.source) return
+    await refuseWhileInserting(clickhouse, prefix)
     await completeOlderLog(clickhouse, batch, logger)
     // Another try of the batch finds it done.
-    begun.set(place, batch.source)
+    begun.set(prefix, batch.source)
   }
 
   return defineConsumer({

@@ -28,7 +28,7 @@ export async function makeDemoCompany({
 }: DemoDeps): Promise<string[] | null> {
   const file = join(data_dir, 'demo.env')
   if ((await listCompanies(pool)).length > 0) {
-    keepPlace(file, { TRIBUTARY_URL: base_url, TRIBUTARY_DATA_DIR: data_dir })
+    keepAddress(file, { TRIBUTARY_URL: base_url, TRIBUTARY_DATA_DIR: data_dir })
     return null
   }
   const actor = { actor: 'standalone', request_id: 'first-start', now_ms: now() }
@@ -79,10 +79,10 @@ const quote = (value: string): string =>
  * A start on another port or of a moved folder changes these lines of `demo.env`, and nothing else of it; a file that was
  * removed stays away.
  */
-function keepPlace(file: string, place: Record<string, string>): void {
+function keepAddress(file: string, address: Record<string, string>): void {
   if (!existsSync(file)) return
   const text = readFileSync(file, 'utf8')
-  const changed = Object.entries(place).reduce(
+  const changed = Object.entries(address).reduce(
     (kept, [name, value]) =>
       kept.replace(new RegExp(`^export ${name}=.*$`, 'm'), () => `export ${name}=${quote(value)}`),
     text,

@@ -52,7 +52,7 @@ export async function keepTablesWhole(
   const incomplete = join(data_dir, 'fill-tables-again')
   const repair = await repairTables({
     clickhouse,
-    goesOn: await findOpenPlaces(broker),
+    goesOn: await findOpenPositions(broker),
     everything: existsSync(incomplete),
     mend: { installs_v1: mendInstalls },
     logger,
@@ -81,7 +81,7 @@ export async function keepTablesWhole(
   }
 }
 
-async function findOpenPlaces(broker: Broker) {
+async function findOpenPositions(broker: Broker) {
   const { name, topic } = consumers.eventWriter
   const offsets = await broker.groupOffsets(name, topic.name)
   return offsets.map(({ partition, committed, earliest }) => ({ partition, offset: committed ?? earliest }))

@@ -42,9 +42,9 @@ async function used(setting?: string) {
 test('a fresh folder makes its key, and a later start reads what an earlier one encrypted', async () => {
   const { first, open } = await used()
   expect(statSync(file).mode & 0o777).toBe(0o600)
-  const place = { purpose: 'signing_secret', company_id: 'co_1', app_id: 'app_1' } as const
-  const secret = first.encrypt('signing secret', place)
-  expect((await open()).decrypt(secret, place)).toBe('signing secret')
+  const binding = { purpose: 'signing_secret', company_id: 'co_1', app_id: 'app_1' } as const
+  const secret = first.encrypt('signing secret', binding)
+  expect((await open()).decrypt(secret, binding)).toBe('signing secret')
 })
 
 test('a folder with secrets whose key is missing is refused in one line and gets no new key', async () => {

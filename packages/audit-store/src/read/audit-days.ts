@@ -71,7 +71,7 @@ export const dayFolders = (app_id: string, company_id: string, day: string) =>
   ] as const
 
 /** An app, and the UTC day (`YYYY-MM-DD`) of an object of its requests. */
-export interface ObjectPlace {
+export interface AppDay {
   app_id: string
   day: string
 }
@@ -79,7 +79,7 @@ export interface ObjectPlace {
 const requestKey = /^audit\/(\d{4})\/(\d\d)\/(\d\d)\/[^/]+\/([^/]+)\/|^([^/]+)\/s2s\/(?:bulk\/)?(\d{4}-\d\d-\d\d)\//
 
 /** Where an object of `dayFolders` lies; null for any other key. */
-export function placeOf(key: string): ObjectPlace | null {
+export function appDayOf(key: string): AppDay | null {
   const found = requestKey.exec(key)
   if (found === null) return null
   const [, year, month, date, ofSdk, ofServer, day] = found

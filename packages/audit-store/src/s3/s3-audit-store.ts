@@ -29,7 +29,7 @@ export interface S3AuditStoreOptions {
 const connect_ms_max = 1000
 /** No byte for this long: the server is away. */
 const silence_ms_max = 4000
-/** Maximum time of one call, with its tries and its wait for a place. After it the gateway answers 503. */
+/** Maximum time of one call, with its tries and its wait for a slot. After it the gateway answers 503. */
 const call_ms_max = 8000
 /** Tries of the SDK, after the quick one. The SDK pauses between them (exponentially, with jitter). */
 const tries = 2
@@ -46,7 +46,7 @@ const hasStatus = (error: unknown, ...codes: number[]) =>
 export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<RewritableAuditStore> {
   const { bucket, requests_max = requests_max_default } = options
   const client = createClient(options, requests_max)
-  const places = withTimeout(new Semaphore(requests_max), call_ms_max, new Error('object storage is too busy'))
+  const slots = withTimeout(new Semaphore(requests_max), call_ms_max, new Error('object storage is too busy'))
   const under_way = new Set<Promise<unknown>>()
   let closed = false
   let quickPut: QuickPut | null = null
@@ -103,7 +103,7 @@ export async function openS3AuditStore(options: S3AuditStoreOptions): Promise<Re
 
   /** A call that waits for its place first: the client counts a wait for a free socket as a failed connection. */
   const callInPlace = <T>(work: (abortSignal: AbortSignal) => Promise<T>) =>
-    call((abortSignal) => places.runExclusive(() => work(abortSignal)))
+    call((abortSignal) => slots.runExclusive(() => work(abortSignal)))
   const calls = { client, bucket, call: callInPlace }
   const read = (path: string) => callInPlace((abortSignal) => get(path, abortSignal))
 

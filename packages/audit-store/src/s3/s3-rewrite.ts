@@ -10,7 +10,7 @@ import {
 } from '@aws-sdk/client-s3'
 import type { Rewritten } from '../audit-store.ts'
 
-/** The bucket, and a call in it: bounded in time, with a place of its own. */
+/** The bucket, and a call in it: bounded in time, with a slot of its own. */
 export interface BucketCalls {
   client: S3Client
   bucket: string

@@ -153,9 +153,9 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
       const [groupName, topicName] = key.split(' ')
       if (topicName === name && !group.isEmpty()) interested.add(groupName!)
     }
-    const place = { earliest: log.earliest(), end: log.end().offset }
+    const range = { earliest: log.earliest(), end: log.end().offset }
     const committedOf = (group: string) => offsets.get(group, name, log.partition)?.offset ?? null
-    return Math.min(...[...interested].map((group) => firstUnread({ ...place, committed: committedOf(group) })))
+    return Math.min(...[...interested].map((group) => firstUnread({ ...range, committed: committedOf(group) })))
   }
 
   async function sweepRetention(): Promise<number> {
@@ -185,11 +185,11 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
 
   return {
     async publish(records) {
-      const placed = records.map((record) => ({ record, log: getLog(record) }))
-      if (placed.length === 0) return
+      const staged = records.map((record) => ({ record, log: getLog(record) }))
+      if (staged.length === 0) return
       await store.queue.submit({
         stage(staging) {
-          for (const { record, log } of placed) staging.append(log, record)
+          for (const { record, log } of staged) staging.append(log, record)
         },
       })
     },
@@ -201,9 +201,9 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     async groupOffsets(group, topic, { dated = true } = {}) {
       return getTopic(topic).logs.map((log): PartitionOffsets => {
         const { offset: committed = null, metadata = null } = offsets.get(group, topic, log.partition) ?? {}
-        const place = { committed, earliest: log.earliest(), end: log.end().offset }
-        const oldest_unread_ms = dated ? log.timestampAt(firstUnread(place)) : null
-        return { partition: log.partition, metadata, ...place, oldest_unread_ms }
+        const range = { committed, earliest: log.earliest(), end: log.end().offset }
+        const oldest_unread_ms = dated ? log.timestampAt(firstUnread(range)) : null
+        return { partition: log.partition, metadata, ...range, oldest_unread_ms }
       })
     },
     async moveGroup(group, topic, moved) {

@@ -79,7 +79,7 @@ export async function fetchGroupOffsets(
       oldest_unread_ms: null as number | null,
     }))
     .sort((a, b) => a.partition - b.partition)
-  const behind = offsets.filter((place) => lagOf(place) > 0)
+  const behind = offsets.filter((of) => lagOf(of) > 0)
   if (now_ms !== null) await dateOldest(behind, (ms) => offsetsAt(admin, topic, ms), now_ms)
   return offsets
 }
@@ -112,8 +112,7 @@ async function dateOldest(
   now_ms: number,
 ): Promise<void> {
   /** Whether the oldest unread record is of `ms` or later. */
-  const isSince = (place: PartitionOffsets, at: Map<number, number>) =>
-    (at.get(place.partition) ?? 0) <= firstUnread(place)
+  const isSince = (of: PartitionOffsets, at: Map<number, number>) => (at.get(of.partition) ?? 0) <= firstUnread(of)
   const open = new Set(behind)
   // The clocks of broker and caller differ: the search begins in the future.
   let later_ms = now_ms + ahead_ms

@@ -43,7 +43,7 @@ export async function backUp(target: string): Promise<Backup> {
   }
 }
 
-interface Places extends Pick<CliConfig, 'servers'> {
+interface Folders extends Pick<CliConfig, 'servers'> {
   data_dir: string
   partial: string
   links: string
@@ -53,7 +53,7 @@ interface Places extends Pick<CliConfig, 'servers'> {
  * Copies the parts in this order, so that each part holds at least what the earlier ones need
  * (docs/decisions/running.md#a-hot-backup-copies-raw-events-then-the-log).
  */
-async function copyParts({ data_dir, partial, links, servers }: Places): Promise<Copied> {
+async function copyParts({ data_dir, partial, links, servers }: Folders): Promise<Copied> {
   const total: Copied = { files: 0, bytes: 0 }
   const copy = async (from: string, to: string, options?: CopyTreeOptions) => {
     const { files, bytes } = await copyTree(from, to, options)

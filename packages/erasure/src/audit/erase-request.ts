@@ -63,7 +63,7 @@ function eraseBatch(
 ): ErasedRequest | null {
   const sent_at_ms = source === 'sdk' ? numberOf(json, partsOf(json, body.from).get('sent_at_ms')) : undefined
   const received = { received_at_ms, ...(sent_at_ms !== undefined && { sent_at_ms }) }
-  const { edits, installs, others, places } = cutEvents(
+  const { edits, installs, others, indexes } = cutEvents(
     json,
     body,
     ({ install_uuid, ...times }) => install_uuid !== null && isErased({ ...received, ...times }, markOf(install_uuid)),
@@ -71,7 +71,7 @@ function eraseBatch(
   if (installs.size === 0) return null
   // Events that name no install came with the erased ones, from the same device.
   if (source === 'sdk' && !others) return { rest: null, installs }
-  if (minted !== undefined) edits.push({ ...minted, to_be: moveMinted(json, minted, places) })
+  if (minted !== undefined) edits.push({ ...minted, to_be: moveMinted(json, minted, indexes) })
   return { rest: splice(json, edits), installs }
 }
 
@@ -82,26 +82,26 @@ interface CutEvents {
   /** Whether an event of another install stays. */
   others: boolean
   /** The indexes of the events that stay. */
-  places: number[]
+  indexes: number[]
 }
 
 /** Cuts events out of every member `events`: a client may give it several times. The last one counted, and each may hold a person's. */
 function cutEvents(json: Buffer, body: Span, isOut: (event: EventFacts) => boolean): CutEvents {
-  const cut: CutEvents = { edits: [], installs: new Set(), others: false, places: [] }
+  const cut: CutEvents = { edits: [], installs: new Set(), others: false, indexes: [] }
   for (const { name, value } of membersOf(json, body.from)) {
     if (name !== 'events') continue
     const spans = [...elementsOf(json, value.from)]
-    cut.places = []
+    cut.indexes = []
     for (const [index, span] of spans.entries()) {
       const event = eventOf(json, span)
       if (isOut(event)) cut.installs.add(event.install_uuid!)
       else {
-        cut.places.push(index)
+        cut.indexes.push(index)
         cut.others ||= event.install_uuid !== null
       }
     }
-    if (cut.places.length === spans.length) continue
-    const kept = cut.places.map((index) => spans[index]!)
+    if (cut.indexes.length === spans.length) continue
+    const kept = cut.indexes.map((index) => spans[index]!)
     cut.edits.push({ ...value, to_be: arrayOf(json, kept) })
   }
   return cut
@@ -115,10 +115,10 @@ function arrayOf(json: Buffer, spans: readonly Span[]): Buffer {
 
 const comma = Buffer.from(',')
 
-/** The minted ids by the index that their events have now; `places` are the indexes that they had. */
-function moveMinted(json: Buffer, span: Span, places: readonly number[]): Buffer {
+/** The minted ids by the index that their events have now; `indexes` are the indexes that they had. */
+function moveMinted(json: Buffer, span: Span, indexes: readonly number[]): Buffer {
   const ids = readValue(json, span) as Record<string, string>
-  const moved = places.flatMap((was, is) => (ids[was] === undefined ? [] : [[is, ids[was]] as const]))
+  const moved = indexes.flatMap((was, is) => (ids[was] === undefined ? [] : [[is, ids[was]] as const]))
   return Buffer.from(JSON.stringify(Object.fromEntries(moved)))
 }
 

@@ -30,12 +30,12 @@ export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): 
     if (noted.length === 0) return counts
     for (const note of noted) {
       signal.throwIfAborted()
-      const place = findPlace(app_id, note.audit_key)
-      if (place === null) continue
-      await countObject(counts, folderOf(place.key), async () => {
-        const content = await audit.get(place.key)
+      const object = findObject(app_id, note.audit_key)
+      if (object === null) continue
+      await countObject(counts, folderOf(object.key), async () => {
+        const content = await audit.get(object.key)
         // Any rewritten object is checked for the remains of a crash: a note says nothing about when.
-        return content && rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...place, content })
+        return content && rewriteObject({ audit, markOf, since_ms: 0, now }, { app_id, ...object, content })
       })
     }
     await noteUnreadable(pool, app_id, counts.unreadable_in)
@@ -45,7 +45,7 @@ export async function rewriteNotedObjects(options: RewriteNotedObjectsOptions): 
 }
 
 /** The key in the store of the object of an audit key; null when it holds no request of this app. */
-function findPlace(app_id: string, audit_key: string): { key: string; source: AuditSource } | null {
+function findObject(app_id: string, audit_key: string): { key: string; source: AuditSource } | null {
   if (audit_key.startsWith('audit/')) {
     const [, , , , , owner] = audit_key.split('/')
     return owner === app_id ? { key: audit_key, source: 'sdk' } : null

@@ -27,9 +27,9 @@ export async function noteLog(broker: Pick<Broker, 'groupOffsets'>): Promise<Not
   const noted = new Map((await read()).map((one) => [one.partition, one]))
   return {
     async unread() {
-      const places = await read()
+      const offsets = await read()
       // A log that was put back ends earlier: it no longer holds the rest.
-      const unread = places.filter((one) => firstUnread(one) < Math.min(noted.get(one.partition)?.end ?? 0, one.end))
+      const unread = offsets.filter((one) => firstUnread(one) < Math.min(noted.get(one.partition)?.end ?? 0, one.end))
       return unread.map(({ partition }) => ({ consumer: name, partition }))
     },
     endOf({ app_id, install_uuid }) {

@@ -77,7 +77,7 @@ export interface BoundOptions {
 /**
  * Bounds what the routes added after it have in hand, for all clients together and for each company, app and client address
  * (`Shares`), for all gateways of a process together. More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
- * once its body has arrived, so that slow bodies can't use up the places. Its bytes count as they arrive, not as they are
+ * once its body has arrived, so that slow bodies can't use up the slots. Its bytes count as they arrive, not as they are
  * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
  */
 export function boundInFlight(app: FastifyInstance, options: BoundOptions): void {

@@ -21,8 +21,8 @@ export interface BatchContext<T> {
   metrics: ConsumerMetrics
   misfits: Pick<MisfitTroubles, 'found' | 'caughtUp'> | undefined
   pauses: RetryPauses
-  /** How many batches are handled at once. A batch that waits for its next try gives its place to others. */
-  places: Semaphore
+  /** How many batches are handled at once. A batch that waits for its next try gives its slot to others. */
+  slots: Semaphore
   crash(step: CrashStep): void | Promise<void>
 }
 
@@ -214,13 +214,13 @@ async function tombstonesOf<T>(
   return pinTombstones(tombstones, progress, declareIntent)
 }
 
-function attemptsOf<T>({ consumer, logger, metrics, pauses, places }: BatchContext<T>, chunk: Chunk, step: string) {
+function attemptsOf<T>({ consumer, logger, metrics, pauses, slots }: BatchContext<T>, chunk: Chunk, step: string) {
   return {
     step,
     signal: chunk.signal,
     logger: logger.child({ partition: chunk.partition }),
     pauses,
-    places,
+    slots,
     onFailure: () => metrics.failures.inc({ consumer: consumer.name, step }),
   }
 }

@@ -19,8 +19,8 @@ export interface Attempts {
   signal: AbortSignal
   logger: Logger
   pauses: RetryPauses
-  /** The caller holds one of these places. It is free while the next try is waited for. */
-  places: Semaphore
+  /** The caller holds one of these slots. It is free while the next try is waited for. */
+  slots: Semaphore
   onFailure(): void
 }
 
@@ -36,11 +36,11 @@ export async function retryForever<T>(attempts: Attempts, work: () => Promise<T>
       if (err instanceof FencedError) throw err
       attempts.onFailure()
       attempts.logger.warn({ err, step: attempts.step, failures }, 'consumer step failed, will be tried again')
-      attempts.places.release()
+      attempts.slots.release()
       try {
         await pauseWithJitter(failures, attempts)
       } finally {
-        await attempts.places.acquire()
+        await attempts.slots.acquire()
       }
     }
   }

@@ -76,7 +76,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
   const metrics = consumerMetrics(registry)
   const logger = options.logger.child({ consumer: consumer.name, topic: consumer.topic.name })
-  const places = new Semaphore(batches_at_once)
+  const slots = new Semaphore(batches_at_once)
   const context: BatchContext<T> = {
     broker,
     consumer,
@@ -84,7 +84,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     metrics,
     misfits: options.misfits,
     pauses: options.pauses ?? pausesDefault,
-    places,
+    slots,
     crash: options.crash ?? (() => {}),
   }
   const progressOf = new Map<number, Progress>()
@@ -161,7 +161,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     inWork.set(partition, { chunk, oldest_ms: oldestOf(progress, chunk) })
     try {
       while (records.length > 0) {
-        const handled = await places.runExclusive(() => handleNext(progress, chunk, records))
+        const handled = await slots.runExclusive(() => handleNext(progress, chunk, records))
         records = records.slice(handled)
         observeLag(progress, chunk)
       }

@@ -44,8 +44,8 @@ export async function findOpenLetters(log: ReadableLog, topic: Topic): Promise<O
 export async function countByReason(log: ReadableLog, topics: readonly Topic[]): Promise<Map<string, number>> {
   const counts = new Map<string, number>(deadLetterReasons.map((reason) => [reason, 0]))
   for (const topic of topics) {
-    for (const [place, letters] of await readLetters(log, topic)) {
-      const reason = place.slice(place.indexOf('/') + 1)
+    for (const [name, letters] of await readLetters(log, topic)) {
+      const reason = name.slice(name.indexOf('/') + 1)
       counts.set(reason, (counts.get(reason) ?? 0) + letters.size)
     }
   }

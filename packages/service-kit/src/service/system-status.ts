@@ -44,17 +44,17 @@ type ConsumerStatus = SystemStatus['consumers'][number]
  * unread, the ends are read again, and a topic that has grown since its turn counts as unread: whoever waits asks again.
  */
 async function readConsumers({ consumers, backlogs, broker, now }: StatusDeps): Promise<ConsumerStatus[]> {
-  const places = new Map<ConsumerGroup, PartitionOffsets[]>()
+  const offsetsOf = new Map<ConsumerGroup, PartitionOffsets[]>()
   const left = new Map<ConsumerGroup, Backlog>()
   const read = async () => {
     for (const consumer of consumers) {
-      const first = places.get(consumer)
+      const first = offsetsOf.get(consumer)
       const current = await broker.groupOffsets(consumer.name, consumer.topic.name)
-      places.set(consumer, first === undefined ? current : withCommits(current, first))
+      offsetsOf.set(consumer, first === undefined ? current : withCommits(current, first))
       // The backlog is read after its topic, whose records add to it, and before the topics that it publishes to.
       left.set(consumer, (await backlogs?.get(consumer.name)?.()) ?? no_backlog)
     }
-    return consumers.map((consumer) => statusOf(consumer, places.get(consumer)!, left.get(consumer)!, now()))
+    return consumers.map((consumer) => statusOf(consumer, offsetsOf.get(consumer)!, left.get(consumer)!, now()))
   }
   const statuses = await read()
   return statuses.every(({ lag }) => lag === 0) ? read() : statuses
@@ -63,7 +63,7 @@ async function readConsumers({ consumers, backlogs, broker, now }: StatusDeps): 
 /** The log of now, with what was committed at the first reading. */
 function withCommits(current: readonly PartitionOffsets[], first: readonly PartitionOffsets[]): PartitionOffsets[] {
   const commits = new Map(first.map(({ partition, committed }) => [partition, committed]))
-  return current.map((place) => ({ ...place, committed: commits.get(place.partition) ?? null }))
+  return current.map((of) => ({ ...of, committed: commits.get(of.partition) ?? null }))
 }
 
 const no_backlog: Backlog = { count: 0, oldest_ms: null }

@@ -60,8 +60,8 @@ export function postgresRedecisions({ postgres: pool, broker }: Deps): Redecisio
       const names = [...new Map(installs.map((one) => [`${one.app_id}/${one.install_uuid}`, one])).values()]
       for (let at = 0; at < names.length; at += added_max) {
         const part = names.slice(at, at + added_max)
-        const places = part.map(({ app_id }) => appPartition(app_id, partitions))
-        await pool.query(addSql, [...keysOf(part), places])
+        const partitions_of = part.map(({ app_id }) => appPartition(app_id, partitions))
+        await pool.query(addSql, [...keysOf(part), partitions_of])
       }
     },
     async take({ partition, name }, max) {

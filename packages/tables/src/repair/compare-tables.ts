@@ -70,15 +70,13 @@ function erased(done: 0 | 1, condition = '1'): string {
   return `SELECT sum(events) FROM erased_events_v1 FINAL WHERE done = ${done} AND ${condition}`
 }
 
-/** Rows of `events_raw_v1` from the place on at which each partition goes on, of its newest log alone. */
+/** Rows of `events_raw_v1` from the position on at which each partition goes on, of its newest log alone. */
 async function countOpenRows(clickhouse: Clickhouse, goesOn: readonly GoesOnAt[]): Promise<number> {
   if (goesOn.length === 0) return 0
-  const places = goesOn
-    .map(({ partition, offset }) => `(partition = ${partition} AND offset >= ${offset})`)
-    .join(' OR ')
+  const open = goesOn.map(({ partition, offset }) => `(partition = ${partition} AND offset >= ${offset})`).join(' OR ')
   const [row] = await clickhouse.query<{ open: number }>(`
     SELECT sum(open) AS open FROM (
-      SELECT partition, countIf(${places}) AS open, max(received_at_ms) AS newest_ms
+      SELECT partition, countIf(${open}) AS open, max(received_at_ms) AS newest_ms
       FROM events_raw_v1 GROUP BY topic, partition ORDER BY newest_ms DESC LIMIT 1 BY partition)`)
   return row?.open ?? 0
 }

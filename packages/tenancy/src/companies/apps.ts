@@ -117,8 +117,8 @@ export function rotateSigningSecret(
     )
     if (overlap_hours > 0) await keepSecret(client, app_id, request.now_ms + overlap_hours * 3_600_000)
     await removeLostSecrets(client, masterKeys, { company_id, app_id })
-    const place = { purpose: 'signing_secret', company_id, app_id } as const
-    const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, place)
+    const binding = { purpose: 'signing_secret', company_id, app_id } as const
+    const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(signing_secret, binding)
     await client.query(
       `UPDATE apps SET signing_secret_key_id = $2, signing_secret_iv = $3, signing_secret_ciphertext = $4,
          signing_secret_tag = $5 WHERE app_id = $1`,

@@ -2,7 +2,7 @@ import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import type { Platform } from '@tributary/contracts/envelope'
 import type { Pool, QueryResultRow } from 'pg'
 import { type EncryptedJson, encryptedJson, readEncryptedJson } from '../secrets/encrypted-json.ts'
-import type { MasterKeys, SecretPlace } from '../secrets/master-keys.ts'
+import type { MasterKeys, SecretBinding } from '../secrets/master-keys.ts'
 import type { AppCredential, CompanyCredential, OldSecret, ServerKeyCredential } from './credentials.ts'
 
 type Status = 'active' | 'suspended'
@@ -85,9 +85,9 @@ export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
       }
       const { app_id, company_id, platform } = row
       if (masterKeys === undefined) throw new Error('This service has no master key: it can use no signing secret.')
-      const place: SecretPlace = { purpose: 'signing_secret', company_id, app_id }
-      const signing_secret = masterKeys.decrypt(encrypted, place)
-      const old_secrets = (row.old_secrets ?? []).flatMap((old) => decryptOld(masterKeys, old, place))
+      const binding: SecretBinding = { purpose: 'signing_secret', company_id, app_id }
+      const signing_secret = masterKeys.decrypt(encrypted, binding)
+      const old_secrets = (row.old_secrets ?? []).flatMap((old) => decryptOld(masterKeys, old, binding))
       return { app_id, company_id, platform, signing_secret, old_secrets }
     },
     toCompany({ lookup_key, monthly_quota, ...row }: CompanyRow): CompanyCredential {
@@ -100,9 +100,9 @@ export function credentialsQueries(pool: Pool, masterKeys?: MasterKeys) {
 }
 
 /** None when its master key is lost: the app must go on with its new secret. */
-function decryptOld(masterKeys: MasterKeys, { ends_at_ms, secret }: OldSecretRow, place: SecretPlace): OldSecret[] {
+function decryptOld(masterKeys: MasterKeys, { ends_at_ms, secret }: OldSecretRow, binding: SecretBinding): OldSecret[] {
   try {
-    const signing_secret = masterKeys.decrypt(readEncryptedJson(secret), place)
+    const signing_secret = masterKeys.decrypt(readEncryptedJson(secret), binding)
     return [{ signing_secret, ends_at_ms }]
   } catch {
     return []

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Pool, PoolClient } from 'pg'
 import { type EncryptedJson, encryptedJson, readEncryptedJson } from './encrypted-json.ts'
-import type { MasterKeys, SecretPlace } from './master-keys.ts'
+import type { MasterKeys, SecretBinding } from './master-keys.ts'
 
 const secret_bytes = 32
 
@@ -48,9 +48,9 @@ export async function readWithSecrets<Row extends SecretsRow>(
 export function openSecrets(masterKeys: MasterKeys, { link_secret, salt, ...app }: SecretsRow): AttributionSecrets {
   if (link_secret === null || salt === null)
     throw new Error(`The secrets of ${app.app_id} were removed while they were read.`)
-  const open = (secret: EncryptedJson, place: SecretPlace) =>
-    Buffer.from(masterKeys.decrypt(readEncryptedJson(secret), place), 'hex')
-  return { link_secret: open(link_secret, linkSecretPlace(app)), salt: open(salt, saltPlace(app)) }
+  const open = (secret: EncryptedJson, binding: SecretBinding) =>
+    Buffer.from(masterKeys.decrypt(readEncryptedJson(secret), binding), 'hex')
+  return { link_secret: open(link_secret, linkSecretBinding(app)), salt: open(salt, saltBinding(app)) }
 }
 
 /**
@@ -98,7 +98,7 @@ async function readSalts(pool: Pick<Pool, 'query'>, app_ids: readonly string[]):
 function openSalt(masterKeys: MasterKeys, { salt, ...app }: SaltRow): Buffer | Error | null {
   if (salt === null) return null
   try {
-    return Buffer.from(masterKeys.decrypt(readEncryptedJson(salt), saltPlace(app)), 'hex')
+    return Buffer.from(masterKeys.decrypt(readEncryptedJson(salt), saltBinding(app)), 'hex')
   } catch (err) {
     return err as Error
   }
@@ -107,12 +107,16 @@ function openSalt(masterKeys: MasterKeys, { salt, ...app }: SaltRow): Buffer | E
 type Client = Pick<PoolClient, 'query'>
 type App = Pick<SecretsRow, 'app_id' | 'company_id'>
 
-const linkSecretPlace = ({ company_id, app_id }: App): SecretPlace => ({ purpose: 'link_secret', company_id, app_id })
-const saltPlace = ({ company_id }: App): SecretPlace => ({ purpose: 'company_salt', company_id, app_id: '' })
+const linkSecretBinding = ({ company_id, app_id }: App): SecretBinding => ({
+  purpose: 'link_secret',
+  company_id,
+  app_id,
+})
+const saltBinding = ({ company_id }: App): SecretBinding => ({ purpose: 'company_salt', company_id, app_id: '' })
 
 const owners = {
-  link_secrets: { column: 'app_id', idOf: ({ app_id }: App) => app_id, placeOf: linkSecretPlace },
-  company_salts: { column: 'company_id', idOf: ({ company_id }: App) => company_id, placeOf: saltPlace },
+  link_secrets: { column: 'app_id', idOf: ({ app_id }: App) => app_id, bindingOf: linkSecretBinding },
+  company_salts: { column: 'company_id', idOf: ({ company_id }: App) => company_id, bindingOf: saltBinding },
 }
 
 /**
@@ -135,11 +139,11 @@ async function insertSecrets(
   table: keyof typeof owners,
   apps: readonly App[],
 ): Promise<void> {
-  const { column, idOf, placeOf } = owners[table]
+  const { column, idOf, bindingOf } = owners[table]
   const byId = new Map(apps.map((app) => [idOf(app), app] as const))
   // Ids have one order everywhere: two processes that insert the same rows would wait for each other otherwise.
   const ids = [...byId.keys()].toSorted()
-  const made = ids.map((id) => masterKeys.encrypt(randomBytes(secret_bytes).toString('hex'), placeOf(byId.get(id)!)))
+  const made = ids.map((id) => masterKeys.encrypt(randomBytes(secret_bytes).toString('hex'), bindingOf(byId.get(id)!)))
   await pool.query(
     `INSERT INTO ${table} (${column}, key_id, iv, ciphertext, tag)
      SELECT * FROM unnest($1::text[], $2::text[], $3::bytea[], $4::bytea[], $5::bytea[]) ON CONFLICT DO NOTHING`,

@@ -1,7 +1,7 @@
 import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
-import { type EncryptedText, type MasterKeys, masterKeyId, type SecretPlace } from './master-keys.ts'
+import { type EncryptedText, type MasterKeys, masterKeyId, type SecretBinding } from './master-keys.ts'
 
 interface CheckRow {
   bound_to: string
@@ -23,12 +23,12 @@ export async function findNeededMasterKey(pool: Pool): Promise<string | null> {
  */
 export async function isMasterKeyRight(pool: Pool, masterKeys: MasterKeys): Promise<boolean> {
   const check = (await readCheck(pool)) ?? (await keepCheck(pool, masterKeys))
-  return canDecrypt(masterKeys, check, placeOf(check))
+  return canDecrypt(masterKeys, check, bindingOf(check))
 }
 
-function canDecrypt(masterKeys: MasterKeys, secret: EncryptedText, place: SecretPlace): boolean {
+function canDecrypt(masterKeys: MasterKeys, secret: EncryptedText, binding: SecretBinding): boolean {
   try {
-    masterKeys.decrypt(secret, place)
+    masterKeys.decrypt(secret, binding)
     return true
   } catch {
     return false
@@ -52,14 +52,14 @@ export async function renewMasterKeyCheck(client: PoolClient, masterKeys: Master
   const check = await readCheck(client)
   const { key_id: current_id } = masterKeys
   if (check === undefined || check.key_id === current_id) return
-  const place = placeOf(check)
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(masterKeys.decrypt(check, place), place)
+  const binding = bindingOf(check)
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(masterKeys.decrypt(check, binding), binding)
   await client.query('UPDATE master_key_check SET key_id = $1, iv = $2, ciphertext = $3, tag = $4', [
     ...[key_id, iv, ciphertext, tag],
   ])
 }
 
-const placeOf = ({ bound_to }: Pick<CheckRow, 'bound_to'>): SecretPlace => ({
+const bindingOf = ({ bound_to }: Pick<CheckRow, 'bound_to'>): SecretBinding => ({
   ...{ purpose: 'master_key_check', company_id: '', app_id: bound_to },
 })
 
@@ -71,7 +71,7 @@ async function readCheck(client: Pick<Pool, 'query'>): Promise<CheckRow | undefi
 /** Two processes may be here at the same time: the row that was first counts for both. */
 async function keepCheck(pool: Pool, masterKeys: MasterKeys): Promise<CheckRow> {
   const bound_to = 'master_key_check'
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('right', placeOf({ bound_to }))
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt('right', bindingOf({ bound_to }))
   await pool.query(
     `INSERT INTO master_key_check (bound_to, key_id, iv, ciphertext, tag) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT DO NOTHING`,

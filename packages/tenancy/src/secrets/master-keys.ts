@@ -16,7 +16,7 @@ export interface EncryptedText {
 }
 
 /** Where a secret belongs, the additional data of AES-256-GCM: what is moved to another place can't be decrypted there. */
-export interface SecretPlace {
+export interface SecretBinding {
   purpose: 'signing_secret' | 'link_secret' | 'company_salt' | 'master_key_check' | 'totp_secret'
   /** Empty for a secret of a person. */
   company_id: string
@@ -26,10 +26,10 @@ export interface SecretPlace {
 }
 
 export interface MasterKeys {
-  /** Encrypts with the first key. The same place must be given again to decrypt. */
-  encrypt(text: string, place: SecretPlace): EncryptedText
+  /** Encrypts with the first key. The same binding must be given again to decrypt. */
+  encrypt(text: string, binding: SecretBinding): EncryptedText
   /** Throws when the key is not among the given ones or when anything was changed; the message holds no secret. */
-  decrypt(encrypted: EncryptedText, place: SecretPlace): string
+  decrypt(encrypted: EncryptedText, binding: SecretBinding): string
   /** Whether the master key of a text with this `key_id` is given. */
   has(key_id: string): boolean
   /** Id of the key that encrypts. */
@@ -53,10 +53,10 @@ const format = 'v2:'
 /** Id of the master key in an `EncryptedText`. */
 export const masterKeyId = (key_id: string): string => key_id.replace(format, '')
 
-const additionalData = ({ purpose, company_id, app_id, person_id }: SecretPlace): Buffer =>
+const additionalData = ({ purpose, company_id, app_id, person_id }: SecretBinding): Buffer =>
   Buffer.from(JSON.stringify([purpose, company_id, app_id, ...(person_id === undefined ? [] : [person_id])]))
 
-const ownerOf = ({ app_id, company_id, person_id }: SecretPlace): string => person_id ?? (app_id || company_id)
+const ownerOf = ({ app_id, company_id, person_id }: SecretBinding): string => person_id ?? (app_id || company_id)
 
 /** The key of `TRIBUTARY_MASTER_KEY`: 32 bytes in base64. Its id is the first 8 hex of its SHA-256. */
 export function readMasterKey(base64: string): MasterKey {
@@ -77,26 +77,26 @@ export function openMasterKeys(keys: readonly MasterKey[]): MasterKeys {
     current_id: current.id,
     key_id,
     has: (needed) => secrets.has(masterKeyId(needed)),
-    encrypt(text, place) {
+    encrypt(text, binding) {
       const iv = randomBytes(12)
-      const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(place))
+      const cipher = createCipheriv(algorithm, secrets.get(current.id)!, iv).setAAD(additionalData(binding))
       const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
       return { key_id, iv, ciphertext, tag: cipher.getAuthTag() }
     },
-    decrypt({ key_id, iv, ciphertext, tag }, place) {
+    decrypt({ key_id, iv, ciphertext, tag }, binding) {
       const id = masterKeyId(key_id)
       const secret = secrets.get(id)
       if (secret === undefined) {
         const given = [...secrets.keys()].join(', ')
-        throw new SecretUnreadableError(`The secret of ${ownerOf(place)} needs master key ${id}; given: ${given}.`)
+        throw new SecretUnreadableError(`The secret of ${ownerOf(binding)} needs master key ${id}; given: ${given}.`)
       }
       try {
         const decipher = createDecipheriv(algorithm, secret, iv, { authTagLength: 16 })
-        decipher.setAAD(additionalData(place)).setAuthTag(tag)
+        decipher.setAAD(additionalData(binding)).setAuthTag(tag)
         return decipher.update(ciphertext, undefined, 'utf8') + decipher.final('utf8')
       } catch {
         throw new SecretUnreadableError(
-          `The secret of ${ownerOf(place)} can't be decrypted with master key ${id}: it was changed.`,
+          `The secret of ${ownerOf(binding)} can't be decrypted with master key ${id}: it was changed.`,
         )
       }
     },

@@ -3,7 +3,7 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import { escapeIdentifier, type Pool, type PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
 import { renewMasterKeyCheck } from './master-key-check.ts'
-import type { EncryptedText, MasterKeys, SecretPlace } from './master-keys.ts'
+import type { EncryptedText, MasterKeys, SecretBinding } from './master-keys.ts'
 import { type SecretTable, secretTables } from './secret-tables.ts'
 
 /** Each transaction holds its rows for milliseconds. */
@@ -37,7 +37,7 @@ export async function rotateMasterKey(
   }
 }
 
-type SecretRow = EncryptedText & { id: string } & Omit<SecretPlace, 'purpose'>
+type SecretRow = EncryptedText & { id: string } & Omit<SecretBinding, 'purpose'>
 
 async function rotateTable(
   pool: Pool,
@@ -65,9 +65,9 @@ async function rotateTable(
 
 function encryptAgain(masterKeys: MasterKeys, { purpose }: SecretTable, row: SecretRow): EncryptedText | null {
   const { company_id, app_id, person_id } = row
-  const place = { purpose, company_id, app_id, ...(person_id === undefined ? {} : { person_id }) }
+  const binding = { purpose, company_id, app_id, ...(person_id === undefined ? {} : { person_id }) }
   try {
-    return masterKeys.encrypt(masterKeys.decrypt(row, place), place)
+    return masterKeys.encrypt(masterKeys.decrypt(row, binding), binding)
   } catch {
     return null
   }
@@ -76,8 +76,8 @@ function encryptAgain(masterKeys: MasterKeys, { purpose }: SecretTable, row: Sec
 const update = (client: PoolClient, sql: string, id: string, { key_id, iv, ciphertext, tag }: EncryptedText) =>
   client.query(sql, [id, key_id, iv, ciphertext, tag])
 
-/** The owner of a secret, as its `SecretPlace` names it. */
-const places = {
+/** The owner of a secret, as its `SecretBinding` names it. */
+const owners_sql = {
   app: 'a.app_id, a.company_id',
   company: `'' AS app_id, s.company_id`,
   person: `'' AS app_id, '' AS company_id, s.person_id`,
@@ -91,7 +91,7 @@ function statements({ table, id, prefix, owner }: SecretTable) {
   const columns = ['key_id', 'iv', 'ciphertext', 'tag'].map((of) => `s.${column(of)} AS ${of}`).join(', ')
   const key = `s.${escapeIdentifier(id)}::text`
   return {
-    select: `SELECT ${key} AS id, ${places[owner]}, ${columns} FROM ${name} s ${joins[owner]}
+    select: `SELECT ${key} AS id, ${owners_sql[owner]}, ${columns} FROM ${name} s ${joins[owner]}
       WHERE ${key} > $1 AND s.${column('key_id')} <> $2 ORDER BY ${key} LIMIT $3 FOR UPDATE OF s`,
     update: `UPDATE ${name} s SET ${column('key_id')} = $2, ${column('iv')} = $3, ${column('ciphertext')} = $4,
       ${column('tag')} = $5 WHERE ${key} = $1`,

@@ -1,4 +1,4 @@
-import type { SecretPlace } from './master-keys.ts'
+import type { SecretBinding } from './master-keys.ts'
 
 interface Table {
   table: string
@@ -6,7 +6,7 @@ interface Table {
   id: string
   /** What stands before the names of the encrypted columns. */
   prefix: string
-  purpose: SecretPlace['purpose']
+  purpose: SecretBinding['purpose']
   owner: 'app' | 'company' | 'person'
   /** What a loss of their master key means; absent where it does no harm. */
   loss?: { of: string; effect: string }

@@ -154,12 +154,12 @@ test('the second factor of a person stays what it is, and belongs to no other pe
 
 test('every table that holds something encrypted is rotated', async () => {
   const { pool } = await world({ apps: 0 })
-  const { rows } = await pool.query<{ place: string }>(
-    `SELECT table_name || '.' || column_name AS place FROM information_schema.columns
+  const { rows } = await pool.query<{ binding: string }>(
+    `SELECT table_name || '.' || column_name AS binding FROM information_schema.columns
      WHERE table_schema = 'public' AND column_name LIKE '%ciphertext' AND table_name <> 'master_key_check'
      ORDER BY table_name`,
   )
-  expect(rows.map(({ place }) => place)).toEqual(
+  expect(rows.map(({ binding }) => binding)).toEqual(
     secretTables.map(({ table, prefix }) => `${table}.${prefix}ciphertext`),
   )
 })

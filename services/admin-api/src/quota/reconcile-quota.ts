@@ -54,9 +54,9 @@ export async function reconcileQuota(deps: ReconcileDeps, signal: AbortSignal): 
     // The clock went back: the next round marks anew, rather than wait until the clock is here again.
     if (now() < marked_at_ms) return
     if (now() - marked_at_ms < limits.reservation_ms_max) continue // 2.
-    const places = await broker.groupOffsets(consumers.eventWriter.name, consumers.eventWriter.topic.name)
-    ends ??= new Map(places.map(({ partition, end }) => [partition, end])) // 3.
-    if (places.every((place) => firstUnread(place) >= (ends?.get(place.partition) ?? 0))) break // 4.
+    const offsets = await broker.groupOffsets(consumers.eventWriter.name, consumers.eventWriter.topic.name)
+    ends ??= new Map(offsets.map(({ partition, end }) => [partition, end])) // 3.
+    if (offsets.every((of) => firstUnread(of) >= (ends?.get(of.partition) ?? 0))) break // 4.
   }
   const counted = await readCounted(deps, round) // 5.
   await Promise.all(

@@ -22,10 +22,10 @@ async function secretsOf(app_id: string) {
   const { signing_secret_key_id: key_id, signing_secret_iv: iv } = app
   const { signing_secret_ciphertext: ciphertext, signing_secret_tag: tag } = app
   const old = await query('SELECT * FROM old_signing_secrets WHERE app_id = $1 ORDER BY id', [app_id])
-  const place = { purpose: 'signing_secret', company_id: app.company_id, app_id } as const
+  const binding = { purpose: 'signing_secret', company_id: app.company_id, app_id } as const
   return [
-    masterKeys.decrypt({ key_id, iv, ciphertext, tag }, place),
-    ...old.map((row) => [masterKeys.decrypt(row, place), (row.ends_at.getTime() - clock.now_ms) / hour_ms]),
+    masterKeys.decrypt({ key_id, iv, ciphertext, tag }, binding),
+    ...old.map((row) => [masterKeys.decrypt(row, binding), (row.ends_at.getTime() - clock.now_ms) / hour_ms]),
   ]
 }
 

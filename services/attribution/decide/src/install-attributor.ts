@@ -210,11 +210,20 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     return new Set(refused.map(({ row }) => row))
   }
 
-  async function waitForVerdicts(broker: Broker, signal: AbortSignal, place: string, wait: WriterWait | undefined) {
+  async function waitForVerdicts(
+    broker: Broker,
+    signal: AbortSignal,
+    partition_name: string,
+    wait: WriterWait | undefined,
+  ) {
     try {
-      await waitUntilRead(consumers.installWriter, { broker, signal, onWait: (ms) => wait?.waiting(place, ms) })
+      await waitUntilRead(consumers.installWriter, {
+        broker,
+        signal,
+        onWait: (ms) => wait?.waiting(partition_name, ms),
+      })
     } finally {
-      wait?.over(place)
+      wait?.over(partition_name)
     }
   }
 }

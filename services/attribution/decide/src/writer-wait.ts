@@ -6,8 +6,8 @@ const trouble_after_ms = 10_000
 
 /** Which partitions wait for install-writer, for `/health`. */
 export interface WriterWait {
-  waiting(place: string, waited_ms: number): void
-  over(place: string): void
+  waiting(partition_name: string, waited_ms: number): void
+  over(partition_name: string): void
   troubles(): Trouble[]
 }
 
@@ -15,8 +15,8 @@ export interface WriterWait {
 export function createWriterWait(): WriterWait {
   const waits = new Map<string, number>()
   return {
-    waiting: (place, waited_ms) => waits.set(place, waited_ms),
-    over: (place) => waits.delete(place),
+    waiting: (partition_name, waited_ms) => waits.set(partition_name, waited_ms),
+    over: (partition_name) => waits.delete(partition_name),
     troubles() {
       const late = [...waits.values()].filter((ms) => ms >= trouble_after_ms)
       if (late.length === 0) return []

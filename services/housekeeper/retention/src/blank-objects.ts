@@ -1,4 +1,4 @@
-import { dayFolders, type ObjectPlace, objectsIn, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
+import { type AppDay, dayFolders, objectsIn, requestDays, sdkDays } from '@tributary/audit-store/audit-days'
 import type { RewritableAuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { day_ms } from '@tributary/contracts/limits'
@@ -33,10 +33,10 @@ export type DayToBlank = Pick<DaysToBlank, 'app_id' | 'company_id'> & { day: str
  * The late days that are to be blanked once more, and all that this run completes. A day behind the mark of its company waits until it
  * is due; the runs that move the mark come to any other. An app that is gone has no rule any more.
  */
-export function splitLate(noted: readonly ObjectPlace[], apps: readonly DaysToBlank[]) {
+export function splitLate(noted: readonly AppDay[], apps: readonly DaysToBlank[]) {
   const known = new Map(apps.map((app) => [app.app_id, app]))
   const late: DayToBlank[] = []
-  const done: ObjectPlace[] = []
+  const done: AppDay[] = []
   for (const one of noted) {
     const app = known.get(one.app_id)
     if (app !== undefined && one.day < app.from && one.day >= app.to) continue

@@ -296,7 +296,7 @@ async function writtenBefore(
   { name, topic }: ConsumerGroup,
   now_ms: number,
 ): Promise<number> {
-  const places = await broker.groupOffsets(name, topic.name)
-  const unread = places.flatMap(({ oldest_unread_ms }) => oldest_unread_ms ?? [])
+  const offsets = await broker.groupOffsets(name, topic.name)
+  const unread = offsets.flatMap(({ oldest_unread_ms }) => oldest_unread_ms ?? [])
   return Math.floor(Math.min(now_ms, ...unread) - writing_ms)
 }

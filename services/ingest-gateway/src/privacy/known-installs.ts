@@ -22,17 +22,17 @@ export function createKnownInstalls(max: number = limits.known_installs_max): Kn
   let before = new Uint32Array(newest.length)
   let noted = 0
 
-  function placesOf(key: string): number[] {
+  function bitsOf(key: string): number[] {
     const digest = hash('sha256', key, 'buffer')
     return Array.from({ length: bits_set }, (_, n) => digest.readUInt32LE(4 * n) % bits)
   }
-  const holds = (filter: Uint32Array, places: readonly number[]) =>
-    places.every((place) => (filter[place >>> 5]! & (1 << (place & 31))) !== 0)
+  const holds = (filter: Uint32Array, bits: readonly number[]) =>
+    bits.every((bit) => (filter[bit >>> 5]! & (1 << (bit & 31))) !== 0)
 
   return {
     note(key) {
-      const places = placesOf(key)
-      if (holds(newest, places)) return
+      const bits = bitsOf(key)
+      if (holds(newest, bits)) return
       if (noted >= max) {
         const oldest = before
         before = newest
@@ -40,11 +40,11 @@ export function createKnownInstalls(max: number = limits.known_installs_max): Kn
         noted = 0
       }
       noted += 1
-      for (const place of places) newest[place >>> 5]! |= 1 << (place & 31)
+      for (const bit of bits) newest[bit >>> 5]! |= 1 << (bit & 31)
     },
     has(key) {
-      const places = placesOf(key)
-      return holds(newest, places) || holds(before, places)
+      const bits = bitsOf(key)
+      return holds(newest, bits) || holds(before, bits)
     },
   }
 }

@@ -16,7 +16,7 @@ export interface Membership {
   committed(partition: number): Promise<Committed | null>
   /** Where reading begins in this generation. */
   start(partition: number): Promise<number>
-  /** The place of an offset in what the log holds now. Rejects with `FencedError` when the partition is gone. */
+  /** The position of an offset in what the log holds now. Rejects with `FencedError` when the partition is gone. */
   locate(partition: number, offset: number): Promise<number>
   commit(payload: EachBatchPayload, offset: number, metadata: string): Promise<void>
   heartbeat(payload: EachBatchPayload): Promise<void>
@@ -62,11 +62,11 @@ export function createMembership(
     committed,
     async start(partition) {
       const offset = (await committed(partition))?.offset ?? null
-      return place(await ranges(), partition, offset)
+      return positionOf(await ranges(), partition, offset)
     },
     async locate(partition, offset) {
       assertHeld(partition)
-      const found = place(await fetchRanges(admin, topic), partition, offset)
+      const found = positionOf(await fetchRanges(admin, topic), partition, offset)
       assertHeld(partition)
       return found
     },
@@ -115,7 +115,7 @@ function fetchOnce<T>(fetch: () => Promise<T>): () => Promise<T> {
     })
 }
 
-function place(ranges: PartitionRange[], partition: number, committed: number | null): number {
+function positionOf(ranges: PartitionRange[], partition: number, committed: number | null): number {
   const range = ranges.find((candidate) => candidate.partition === partition)
   if (range === undefined) throw new Error(`Kafka does not know partition ${partition}`)
   return firstUnread({ ...range, committed })

@@ -35,6 +35,6 @@ declare module 'kafkajs/src/consumer/offsetManager/index.js' {
     }
     /** The next offset to ask for, by topic and partition. */
     resolvedOffsets: Record<string, Record<number, string>>
-    setDefaultOffset(place: { topic: string; partition: number }): Promise<void>
+    setDefaultOffset(at: { topic: string; partition: number }): Promise<void>
   }
 }

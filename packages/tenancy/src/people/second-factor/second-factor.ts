@@ -1,13 +1,18 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { PoolClient } from 'pg'
-import type { EncryptedText, MasterKeys, SecretPlace } from '../../secrets/master-keys.ts'
+import type { EncryptedText, MasterKeys, SecretBinding } from '../../secrets/master-keys.ts'
 import { makeRecoveryCodes, useRecoveryCode } from './recovery-codes.ts'
 import { findStep, makeTotpSecret } from './totp.ts'
 
 type Client = Pick<PoolClient, 'query'>
 type SecretRow = EncryptedText & { last_step: string }
 
-const placeOf = (person_id: string): SecretPlace => ({ purpose: 'totp_secret', company_id: '', app_id: '', person_id })
+const placeOf = (person_id: string): SecretBinding => ({
+  purpose: 'totp_secret',
+  company_id: '',
+  app_id: '',
+  person_id,
+})
 
 /** Makes a secret that counts once a code has confirmed it, in place of one that was offered before. */
 export async function offerTotp(client: Client, masterKeys: MasterKeys, person_id: string): Promise<string> {

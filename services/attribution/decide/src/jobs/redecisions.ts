@@ -27,7 +27,7 @@ export const redecisionsJob =
     if (waiting.size === 0) return
     const { name, topic } = consumers.installAttributor
     const offsets = await broker.groupOffsets(name, topic.name, { dated: false })
-    const idle = offsets.filter((place) => waiting.has(place.partition) && lagOf(place) === 0)
+    const idle = offsets.filter((of) => waiting.has(of.partition) && lagOf(of) === 0)
     if (idle.length === 0) return
     const tombstones = await newestTombstones(erased)
     const open: number[] = []

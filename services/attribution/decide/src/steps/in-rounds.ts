@@ -50,9 +50,9 @@ export async function inRounds<App, Loaded, Done>(
   return done
 
   /** Does the same for some apps at the same time, and leaves out those that fail. */
-  async function ofEach<One, Result>(places: Semaphore, apps: readonly One[], work: (app: One) => Promise<Result>) {
+  async function ofEach<One, Result>(slots: Semaphore, apps: readonly One[], work: (app: One) => Promise<Result>) {
     const all = apps.map((app) =>
-      places.runExclusive(async () => {
+      slots.runExclusive(async () => {
         try {
           signal.throwIfAborted()
           return [await work(app)]

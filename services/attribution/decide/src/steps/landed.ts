@@ -25,9 +25,9 @@ export function createLanded() {
     { topic, partition, token: batch, attempt }: Try,
     work: (landed: Landed) => Promise<T>,
   ): Promise<T> {
-    const place = `${topic}/${partition}`
-    const last = kept.get(place)
-    kept.delete(place)
+    const partition_name = `${topic}/${partition}`
+    const last = kept.get(partition_name)
+    kept.delete(partition_name)
     const names = last?.batch === batch && last.attempt === attempt - 1 ? last.names : new Set<string>()
     try {
       return await work({
@@ -36,7 +36,7 @@ export function createLanded() {
         delete: (install) => void names.delete(nameOf(install)),
       })
     } finally {
-      kept.set(place, { batch, attempt, names })
+      kept.set(partition_name, { batch, attempt, names })
     }
   }
 }

@@ -40,11 +40,11 @@ export async function deleteRows(
       name,
       attempt: delete_attempt,
     })
-  const places = await findPlaces(clickhouse, table, named)
-  if (places === null) return
-  await hide(places)
+  const parts = await findParts(clickhouse, table, named)
+  if (parts === null) return
+  await hide(parts)
   // A part that was merged meanwhile has another name: then the statement hid none of its rows.
-  if ((await findPlaces(clickhouse, table, named)) !== null) await hide(named)
+  if ((await findParts(clickhouse, table, named)) !== null) await hide(named)
 }
 
 /**
@@ -52,7 +52,7 @@ export async function deleteRows(
  * all columns of a delete's condition for every row of a part, and these two are not stored
  * (docs/decisions/erasure.md#rows-are-hidden-first-parts-rewritten-last). A part never changes its rows under its name.
  */
-async function findPlaces(clickhouse: Pick<Clickhouse, 'query'>, table: string, named: string): Promise<string | null> {
+async function findParts(clickhouse: Pick<Clickhouse, 'query'>, table: string, named: string): Promise<string | null> {
   const parts = await clickhouse.query<{ part: string; numbers: string[] }>(
     `SELECT _part AS part, groupArray(toString(_part_offset)) AS numbers FROM ${table} WHERE ${named} GROUP BY part`,
   )
