@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Engines } from '@tributary/service-kit/engines/engine'
+import type { Resources } from '@tributary/service-kit/resources/resource'
 import type { DefinedProcess } from '@tributary/service-kit/service/define-process'
 import { type DefinedService, settingsOf } from '@tributary/service-kit/service/define-service'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
@@ -10,8 +10,8 @@ const folder = join(import.meta.dirname, '..', 'services')
 /** A service, or a process of several, as tests of what surrounds it need it. */
 export interface DeclaredService {
   name: string
-  /** Names under which its parts use its engines. */
-  engines: string[]
+  /** Names under which its parts use its resources. */
+  resources: string[]
   /** Its bindings in `/health`. */
   bindings: string[]
   settings: SettingName[]
@@ -26,7 +26,7 @@ export interface DeclaredProcess extends DeclaredService {
   isParted: boolean
 }
 
-type Defined = DefinedService<Engines, SettingName, SettingName, unknown>
+type Defined = DefinedService<Resources, SettingName, SettingName, unknown>
 
 /** Each service that declares itself, by name: all but standalone. */
 export async function declaredServices(): Promise<DeclaredService[]> {
@@ -41,7 +41,7 @@ export async function declaredProcesses(): Promise<DeclaredProcess[]> {
     const all = <T>(of: (one: DeclaredService) => readonly T[]): T[] => [...new Set(described.flatMap(of))]
     return {
       ...{ name, parts: described, isParted },
-      engines: all(({ engines }) => engines),
+      resources: all(({ resources }) => resources),
       bindings: all(({ bindings }) => bindings),
       settings: [...all(({ settings }) => settings), ...(isParted ? (['TRIBUTARY_PARTS'] as const) : [])],
       required: all(({ required }) => required),
@@ -63,7 +63,7 @@ export async function loadProcesses(): Promise<{ name: string; parts: readonly D
 }
 
 function describeService(service: Defined): DeclaredService {
-  const { name, engines, routes } = service
-  const bindings = Object.values(engines).flatMap(({ binding }) => binding ?? [])
-  return { name, engines: Object.keys(engines), bindings, ...settingsOf(service), hasRoutes: routes !== undefined }
+  const { name, resources, routes } = service
+  const bindings = Object.values(resources).flatMap(({ binding }) => binding ?? [])
+  return { name, resources: Object.keys(resources), bindings, ...settingsOf(service), hasRoutes: routes !== undefined }
 }

@@ -1,4 +1,4 @@
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { z } from 'zod'
 import { purchaseAlerts } from './purchase-alerts.ts'
@@ -14,7 +14,7 @@ const amounts = z
 
 export const service = defineService({
   name: 'purchase-alerts',
-  engines: { broker: kafkaEngine() },
+  resources: { broker: kafkaEngine() },
   variables: z.object({
     PURCHASE_ALERTS_WEBHOOK_URL: z.url({ protocol: /^https?$/ }),
     PURCHASE_ALERTS_ABOVE: amounts,

@@ -39,7 +39,8 @@ const environments = new Map(
 )
 const ofLibc = ['MALLOC_ARENA_MAX']
 /** Names of the services that declare an engine. */
-const usersOf = (engine: string) => declared.filter(({ engines }) => engines.includes(engine)).map(({ name }) => name)
+const usersOf = (engine: string) =>
+  declared.filter(({ resources }) => resources.includes(engine)).map(({ name }) => name)
 
 it('runs every service that there is, each under its own name', () => {
   const mains = processes.map(({ name }) => [name, [`services/${name}/src/main.ts`]])
@@ -172,7 +173,7 @@ it('gives each service a login of its own in PostgreSQL, with the password that 
 
 it('gives the master key to those who use it alone', () => {
   const holders = running.filter(([, { environment }]) => environment?.TRIBUTARY_MASTER_KEY).map(([name]) => name)
-  const users = processes.filter(({ engines }) => engines.includes('masterKeys')).map(({ name }) => name)
+  const users = processes.filter(({ resources }) => resources.includes('masterKeys')).map(({ name }) => name)
   expect(holders.sort()).toEqual(users)
 })
 

@@ -94,7 +94,7 @@ export async function openFleet({
   }
   const has_tenants = gateways + attribution > 0
   try {
-    const engines = await openEngines([...forWriters, ...(has_tenants ? forGateways : [])], kafka)
+    const engines = await openResources([...forWriters, ...(has_tenants ? forGateways : [])], kafka)
     closes.push(() => Promise.all([...engines.values()].map((engine) => engine.stop())))
     const engine = (name: EngineName) => {
       const found = engines.get(name)
@@ -151,7 +151,7 @@ export async function openFleet({
   }
 }
 
-async function openEngines(
+async function openResources(
   names: readonly EngineName[],
   kafka: Record<string, string>,
 ): Promise<Map<EngineName, OwnEngine>> {

@@ -137,7 +137,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     const other = { TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64') }
     const why =
       /^([\w-]+: )?The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\.$/
-    const holders = declared.filter(({ engines }) => engines.includes('masterKeys'))
+    const holders = declared.filter(({ resources }) => resources.includes('masterKeys'))
     expect(holders.length).toBeGreaterThan(1)
     const kinds = oneOfEachKind(holders)
     expect(kinds.length).toBeGreaterThan(1)

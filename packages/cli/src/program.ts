@@ -1,4 +1,4 @@
-import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
+import { EngineRefused } from '@tributary/service-kit/resources/engine-refused'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { Command, CommanderError } from 'commander'
 import { CliError, usageError } from './errors.ts'

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
+import { EngineRefused } from '@tributary/service-kit/resources/engine-refused'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { migrateClickhouseServer } from '../src/engines/migrate-servers.ts'

@@ -1,5 +1,5 @@
 import type { TombstoneStore } from '@tributary/domain/erasure/tombstones'
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Resource } from '@tributary/service-kit/resources/resource'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import { noteErasedObjects } from './audit/erased-objects.ts'
@@ -12,14 +12,15 @@ export interface ErasedRecords extends TombstoneStore {
 }
 
 /** Tombstones over PostgreSQL, one memory for all consumers of a process. */
-export const erasedRecordsEngine: Engine<ErasedRecords, never, never, { postgres: Pool; masterKeys: MasterKeys }> = {
-  settings: [],
-  required: [],
-  on: ['postgres', 'masterKeys'],
-  async open(_config, _service, { postgres: pool, masterKeys }) {
-    return {
-      ...openTombstones({ pool, masterKeys }),
-      noteObjects: (app_id, audit_keys) => noteErasedObjects(pool, app_id, audit_keys),
-    }
-  },
-}
+export const erasedRecordsResource: Resource<ErasedRecords, never, never, { postgres: Pool; masterKeys: MasterKeys }> =
+  {
+    settings: [],
+    required: [],
+    on: ['postgres', 'masterKeys'],
+    async open(_config, _service, { postgres: pool, masterKeys }) {
+      return {
+        ...openTombstones({ pool, masterKeys }),
+        noteObjects: (app_id, audit_keys) => noteErasedObjects(pool, app_id, audit_keys),
+      }
+    },
+  }

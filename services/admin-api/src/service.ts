@@ -3,17 +3,17 @@ import { apiDocs } from '@tributary/api-docs/api-docs'
 import { openDocuments } from '@tributary/api-docs/documents'
 import { consumers } from '@tributary/contracts/consumers'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
-import { redisEngine } from '@tributary/service-kit/engines/redis'
-import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
+import { redisEngine } from '@tributary/service-kit/resources/redis'
+import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
-import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
-import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
 import { removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
+import { masterKeysResource } from '@tributary/tenancy/resources'
 import { adminDocs } from './admin-docs.ts'
 import { adminApi } from './app.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
@@ -30,14 +30,14 @@ const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { s
 /** Manages companies, apps and keys, and shows the state of the whole. */
 export const service = defineService({
   name: 'admin-api',
-  engines: {
+  resources: {
     broker: kafkaEngine(),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     keyValue: redisEngine,
     audit: s3Engine,
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    redecisions: redecisionsEngine,
+    masterKeys: masterKeysResource,
+    redecisions: redecisionsResource,
   },
   settings: ['TRIBUTARY_LINK_URL', 'TRIBUTARY_ADMIN_URL', 'TRIBUTARY_TRUSTED_PROXIES'],
   required: ['TRIBUTARY_ADMIN_TOKEN'],

@@ -1,9 +1,9 @@
-import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { erasedRecordsResource } from '@tributary/erasure/erased-records'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { masterKeysResource } from '@tributary/tenancy/resources'
 import { eventWriter } from './event-writer.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
 import { transactionSweep } from './money/sweep-transactions.ts'
@@ -14,12 +14,12 @@ const sweep_pause_ms = 60_000
 /** Writes accepted events to ClickHouse, each exactly once. */
 export const service = defineService({
   name: 'event-writer',
-  engines: {
+  resources: {
     broker: kafkaEngine(),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    erased: erasedRecordsEngine,
+    masterKeys: masterKeysResource,
+    erased: erasedRecordsResource,
   },
   consumers: [eventWriter],
   jobs: [

@@ -3,25 +3,25 @@ import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { notingLateDays, openLateDays } from '@tributary/erasure/late-days'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
-import { redisEngine } from '@tributary/service-kit/engines/redis'
-import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
+import { redisEngine } from '@tributary/service-kit/resources/redis'
+import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { credentialsEngine, liveSchemasEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { credentialsResource, liveSchemasResource, masterKeysResource } from '@tributary/tenancy/resources'
 import { ingestGateway } from './app.ts'
 
 /** Accepts events over HTTP: checks them, stores what came in, and publishes them to the log. */
 export const service = defineService({
   name: 'ingest-gateway',
-  engines: {
+  resources: {
     broker: kafkaEngine({ topics: [topics.eventsAccepted, topics.erasuresRequested] }),
     audit: s3Engine,
     keyValue: redisEngine,
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    credentials: credentialsEngine,
-    liveSchemas: liveSchemasEngine,
+    masterKeys: masterKeysResource,
+    credentials: credentialsResource,
+    liveSchemas: liveSchemasResource,
   },
   needs: ['audit', 'broker'], // credentials are remembered for a while, and counters fail open
   settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],

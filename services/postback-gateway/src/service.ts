@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { topics } from '@tributary/contracts/topics'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { redisEngine } from '@tributary/service-kit/engines/redis'
-import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { redisEngine } from '@tributary/service-kit/resources/redis'
+import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
+import { postbackKeysResource } from '@tributary/tenancy/postbacks/postback-keys'
 import { postbackGateway } from './app.ts'
 import { auditGroups } from './audit-groups.ts'
 
@@ -15,11 +15,11 @@ const look_pause_ms = 60_000
 /** Accepts postbacks of Apple over HTTP: stores what came in, and publishes it to the log. Others verify it, within the budgets. */
 export const service = defineService({
   name: 'postback-gateway',
-  engines: {
+  resources: {
     broker: kafkaEngine({ topics: [topics.postbacksReceived] }),
     audit: s3Engine,
     keyValue: redisEngine,
-    postbackKeys: postbackKeysEngine,
+    postbackKeys: postbackKeysResource,
   },
   needs: ['audit', 'broker'], // counters fail open
   settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],

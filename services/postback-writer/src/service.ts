@@ -1,7 +1,7 @@
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
+import { postbackKeysResource } from '@tributary/tenancy/postbacks/postback-keys'
 import { judgeAgain } from './judge-again.ts'
 import { postbackWriter } from './postback-writer.ts'
 
@@ -11,10 +11,10 @@ const look_pause_ms = 60_000
 /** Verifies received postbacks and writes them to ClickHouse; judges them again when keys become known. */
 export const service = defineService({
   name: 'postback-writer',
-  engines: {
+  resources: {
     broker: kafkaEngine(),
     clickhouse: clickhouseEngine({ complete_reads: true }),
-    postbackKeys: postbackKeysEngine,
+    postbackKeys: postbackKeysResource,
   },
   consumers: [postbackWriter],
   jobs: [{ name: 'postback_judging', pause_ms: look_pause_ms, prepare: judgeAgain }],

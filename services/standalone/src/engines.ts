@@ -6,35 +6,35 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createMergeSwitch } from '@tributary/clickhouse/embedded/merge-switch'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
-import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
+import { erasedRecordsResource } from '@tributary/erasure/erased-records'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { migratePostgres } from '@tributary/postgres/migrate'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import type { Engine } from '@tributary/service-kit/engines/engine'
-import { geoEngine } from '@tributary/service-kit/engines/geo'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { openPostgresServer, postgresEngine } from '@tributary/service-kit/engines/postgres'
-import { redisEngine } from '@tributary/service-kit/engines/redis'
-import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { geoResource } from '@tributary/service-kit/resources/geo'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { openPostgresServer, postgresEngine } from '@tributary/service-kit/resources/postgres'
+import { redisEngine } from '@tributary/service-kit/resources/redis'
+import type { Resource } from '@tributary/service-kit/resources/resource'
+import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { type DiskWatch, disk_look_ms } from '@tributary/service-kit/service/disk-watch'
 import { every } from '@tributary/service-kit/service/every'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
-import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
+import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { postbackKeysResource } from '@tributary/tenancy/postbacks/postback-keys'
 import {
-  appsWithSecretsEngine,
-  attributionAppsEngine,
-  credentialsEngine,
-  cvSchemasEngine,
-  linksEngine,
-  liveSchemasEngine,
-  storeAppsEngine,
-} from '@tributary/tenancy/engines'
-import { postbackKeysEngine } from '@tributary/tenancy/postbacks/postback-keys'
+  appsWithSecretsResource,
+  attributionAppsResource,
+  credentialsResource,
+  cvSchemasResource,
+  linksResource,
+  liveSchemasResource,
+  storeAppsResource,
+} from '@tributary/tenancy/resources'
 import type { Pool } from 'pg'
 import { loadEmbedded } from './load-embedded.ts'
-import { localMasterKeysEngine } from './local-master-keys.ts'
+import { localMasterKeysResource } from './local-master-keys.ts'
 
 /** One process consumes everything here: more partitions would only mean smaller inserts. */
 const embedded_partitions = 4
@@ -61,26 +61,26 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     broker: orEmbedded(kafkaEngine({ topics: allTopics }), (_config, service) => openLog(dir('log'), disk, service)),
     keyValue: orEmbedded(redisEngine, (_config, service) => openCounters(dir('key-value'), service)),
     audit: orEmbedded(s3Engine, (_config, service) => openAudit(dir('audit'), service)),
-    masterKeys: localMasterKeysEngine(data_dir),
-    credentials: credentialsEngine,
-    links: linksEngine,
-    liveSchemas: liveSchemasEngine,
-    cvSchemas: cvSchemasEngine,
-    storeApps: storeAppsEngine,
-    postbackKeys: postbackKeysEngine,
-    geo: geoEngine(join(data_dir, 'geo')),
-    attributionApps: attributionAppsEngine,
-    appsWithSecrets: appsWithSecretsEngine,
-    erased: erasedRecordsEngine,
-    redecisions: redecisionsEngine,
+    masterKeys: localMasterKeysResource(data_dir),
+    credentials: credentialsResource,
+    links: linksResource,
+    liveSchemas: liveSchemasResource,
+    cvSchemas: cvSchemasResource,
+    storeApps: storeAppsResource,
+    postbackKeys: postbackKeysResource,
+    geo: geoResource(join(data_dir, 'geo')),
+    attributionApps: attributionAppsResource,
+    appsWithSecrets: appsWithSecretsResource,
+    erased: erasedRecordsResource,
+    redecisions: redecisionsResource,
   }
 }
 
 /** The engine on a server where its settings are there, else the embedded one. */
 function orEmbedded<T, Read extends SettingName, Required extends SettingName>(
-  server: Engine<T, Read, Required>,
+  server: Resource<T, Read, Required>,
   openEmbedded: (config: Settings<Read | Required>, service: Service) => Promise<T>,
-): Engine<T, Read | Required> {
+): Resource<T, Read | Required> {
   const isOnServer = (config: Settings<Read | Required>): config is Settings<Read | Required, Required> =>
     server.required.every((name) => config[name] !== undefined)
   return {

@@ -1,4 +1,4 @@
-import { EngineRefused } from '@tributary/service-kit/engines/engine-refused'
+import { EngineRefused } from '@tributary/service-kit/resources/engine-refused'
 
 /**
  * Loads the module of an embedded engine. npm installs its binaries as packages of their own, one a platform, and does not fail where one

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Resource } from '@tributary/service-kit/resources/resource'
 import type { Trouble } from '@tributary/service-kit/service/health'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { findNeededMasterKey } from '@tributary/tenancy/secrets/master-key-check'
@@ -14,9 +14,9 @@ import type { Pool } from 'pg'
 import { makeMasterKey, readPrivateFile } from './local-secrets.ts'
 
 /** The master keys of the settings or of the data folder, which is watched then; so are the secrets in PostgreSQL. */
-export const localMasterKeysEngine = (
+export const localMasterKeysResource = (
   data_dir: string,
-): Engine<MasterKeys, 'TRIBUTARY_MASTER_KEY' | 'TRIBUTARY_MASTER_KEY_OLD', never, { postgres: Pool }> => ({
+): Resource<MasterKeys, 'TRIBUTARY_MASTER_KEY' | 'TRIBUTARY_MASTER_KEY_OLD', never, { postgres: Pool }> => ({
   settings: masterKeySettings,
   required: [],
   on: ['postgres'],

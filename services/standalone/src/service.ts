@@ -17,9 +17,9 @@ import { service as reportApi } from '@tributary/report-api/service'
 import { service as retention } from '@tributary/retention/service'
 import { startConsumers } from '@tributary/service-kit/consumer/start-consumers'
 import { lockDataDir } from '@tributary/service-kit/data-dir/data-dir-lock'
-import { type Opened, openEngines } from '@tributary/service-kit/engines/engine'
 import { fenceAdmin } from '@tributary/service-kit/http/admin-fence'
 import { requireAddress, serve } from '@tributary/service-kit/http/serve'
+import { type Opened, openResources } from '@tributary/service-kit/resources/resource'
 import { neededBindings, settingsOf } from '@tributary/service-kit/service/define-service'
 import type { DiskWatch } from '@tributary/service-kit/service/disk-watch'
 import { startJobs } from '@tributary/service-kit/service/every'
@@ -85,7 +85,7 @@ async function start(config: Config, service: Service): Promise<void> {
   for (const closed of closeFolder(data_dir)) logger.warn(closed, 'other users could open this: its mode was tightened')
   const admin_token = config.TRIBUTARY_ADMIN_TOKEN ?? openAdminToken(data_dir)
   const disk = await watchDisk(config, data_dir, service)
-  const engines = await openEngines(standaloneEngines(data_dir, disk), config, service)
+  const engines = await openResources(standaloneEngines(data_dir, disk), config, service)
   const { url, instance } = await startServices({ config, data_dir, admin_token, disk, engines }, service)
   const { postgres: pool, masterKeys } = engines
   for (const line of (await makeDemoCompany({ pool, masterKeys, data_dir, base_url: url, now })) ?? []) say(line)

@@ -53,7 +53,7 @@ export async function withPostgresIn<T>(folder: string, work: (pool: Pool) => Pr
 export async function withPostgres<T>(work: (pool: Pool) => Promise<T>): Promise<T> {
   const { data_dir, servers } = readConfig()
   if (servers.postgres) {
-    const { openPostgresServer, postgresSettings } = await import('@tributary/service-kit/engines/postgres')
+    const { openPostgresServer, postgresSettings } = await import('@tributary/service-kit/resources/postgres')
     const { withService } = await import('./brief-service.ts')
     const config = readEngineSettings(postgresSettings, ['TRIBUTARY_POSTGRES_URL'])
     return withService((service) => work(openPostgresServer(config, service)))

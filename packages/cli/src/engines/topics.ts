@@ -1,7 +1,7 @@
 import { type AppliedTopics, TopicsRefused } from '@tributary/broker/broker'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { publishMarks } from '@tributary/service-kit/consumer/hand-over'
-import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
+import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
 import { readEngineSettings } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { withService } from './brief-service.ts'

@@ -1,13 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { TopicsRefused } from '@tributary/broker/broker'
 import { topics } from '@tributary/contracts/topics'
-import { clickhouseSettings, openClickhouse, requireClickhouseSchema } from '@tributary/service-kit/engines/clickhouse'
-import { EngineRefused, toRefusal } from '@tributary/service-kit/engines/engine-refused'
-import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
-import { openPostgresServer, postgresSettings, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
-import { openRedis, redisSettings } from '@tributary/service-kit/engines/redis'
-import { requireTopics } from '@tributary/service-kit/engines/require-topics'
-import { openS3, s3Settings } from '@tributary/service-kit/engines/s3'
+import {
+  clickhouseSettings,
+  openClickhouse,
+  requireClickhouseSchema,
+} from '@tributary/service-kit/resources/clickhouse'
+import { EngineRefused, toRefusal } from '@tributary/service-kit/resources/engine-refused'
+import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
+import { openPostgresServer, postgresSettings, requirePostgresSchema } from '@tributary/service-kit/resources/postgres'
+import { openRedis, redisSettings } from '@tributary/service-kit/resources/redis'
+import { requireTopics } from '@tributary/service-kit/resources/require-topics'
+import { openS3, s3Settings } from '@tributary/service-kit/resources/s3'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { readEngineSettings } from '../config.ts'
 import { withService } from '../engines/brief-service.ts'

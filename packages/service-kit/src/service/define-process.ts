@@ -24,7 +24,7 @@ export interface DefinedProcess<P extends Part = Part> extends ServiceOptions<Co
 
 /**
  * Runs services as parts of one process, or those of them that `TRIBUTARY_PARTS` names. They share its port, its signals
- * and its deadline. Each opens engines of its own with its own credentials, so that none has the rights of another.
+ * and its deadline. Each opens resources of its own with its own credentials, so that none has the rights of another.
  */
 export function defineProcess<const P extends Part>({
   name,

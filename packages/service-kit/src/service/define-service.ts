@@ -4,9 +4,9 @@ import { z } from 'zod'
 import type { ConsumerDefinition } from '../consumer/define-consumer.ts'
 import type { RunConsumerOptions } from '../consumer/run-consumer.ts'
 import { startConsumers } from '../consumer/start-consumers.ts'
-import { type AnyEngine, type Complete, type Engines, type Opened, openEngines } from '../engines/engine.ts'
-import { requireTopics } from '../engines/require-topics.ts'
 import { httpSettings, requireAddress, type Serving, serve } from '../http/serve.ts'
+import { requireTopics } from '../resources/require-topics.ts'
+import { type AnyResource, type Complete, type Opened, openResources, type Resources } from '../resources/resource.ts'
 import { readSettings, type Settings } from '../settings/read-settings.ts'
 import type { SettingName } from '../settings/settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
@@ -17,13 +17,13 @@ import type { Service, ServiceOptions } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
 
 /** A service as a value. Its process, its settings and `/health` follow from it, and tests hold the compose file against it. */
-export interface ServiceDeclaration<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
+export interface ServiceDeclaration<E extends Resources, Read extends SettingName, Required extends SettingName, Own>
   extends ServiceParts<ServiceContext<E, Read, Required, Own>> {
-  /** The keys are the names under which its parts use them. Standalone opens engines of its own under these names. */
-  engines: E
-  /** Engines without which every request is refused: `/ready` answers 503 while one of them is down. */
+  /** The keys are the names under which its parts use them. Standalone opens resources of its own under these names. */
+  resources: E
+  /** Resources without which every request is refused: `/ready` answers 503 while one of them is down. */
   needs?: readonly (keyof E & string)[]
-  /** Settings of its parts; those of its engines and of HTTP are not named here. */
+  /** Settings of its parts; those of its resources and of HTTP are not named here. */
   settings?: readonly Read[]
   /** Settings of its parts without which it does not start. */
   required?: readonly Required[]
@@ -31,18 +31,21 @@ export interface ServiceDeclaration<E extends Engines, Read extends SettingName,
   variables?: z.ZodType<Own>
 }
 
-/** Parts are built with this: the engines of the service by name, its settings, and the things of every process. */
-export type ServiceContext<E extends Engines, Read extends SettingName, Required extends SettingName, Own> = Opened<E> &
-  Service &
-  Surroundings & { config: Settings<Read, Required> & Own }
+/** Parts are built with this: the resources of the service by name, its settings, and the things of every process. */
+export type ServiceContext<
+  E extends Resources,
+  Read extends SettingName,
+  Required extends SettingName,
+  Own,
+> = Opened<E> & Service & Surroundings & { config: Settings<Read, Required> & Own }
 
 type Config = Settings<SettingName, SettingName>
 
 /** A service that `runService` runs as a process of its own, on servers. `crash` is for tests. */
-export interface DefinedService<E extends Engines, Read extends SettingName, Required extends SettingName, Own>
+export interface DefinedService<E extends Resources, Read extends SettingName, Required extends SettingName, Own>
   extends ServiceDeclaration<E, Read, Required, Own>,
     ServiceOptions<Config & Own> {
-  /** Opens its engines and starts its consumers and jobs. Resolves with what it serves. */
+  /** Opens its resources and starts its consumers and jobs. Resolves with what it serves. */
   open(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<Register>
   start(config: Config & Own, service: Service, options?: Pick<RunConsumerOptions<unknown>, 'crash'>): Promise<Serving>
 }
@@ -51,21 +54,21 @@ export interface DefinedService<E extends Engines, Read extends SettingName, Req
 export type Register = (app: FastifyInstance, health: Health) => Promise<void>
 
 /** Only a service that has a broker can have consumers. */
-type Consuming<E> = E extends { broker: AnyEngine<Broker> } ? unknown : { consumers?: never }
+type Consuming<E> = E extends { broker: AnyResource<Broker> } ? unknown : { consumers?: never }
 
 /** Completes the value of a service. An engine or a setting that is used and not declared does not compile. */
 export function defineService<
-  const E extends Engines,
+  const E extends Resources,
   Read extends SettingName = never,
   Required extends SettingName = never,
   Own = unknown,
 >(
-  declared: ServiceDeclaration<E, Read, Required, Own> & { engines: Complete<E> } & Consuming<E>,
+  declared: ServiceDeclaration<E, Read, Required, Own> & { resources: Complete<E> } & Consuming<E>,
 ): DefinedService<E, Read, Required, Own> {
-  const { engines, consumers = [], jobs = [], routes, variables } = declared
+  const { resources, consumers = [], jobs = [], routes, variables } = declared
   const { settings, required } = settingsOf(declared)
   const open: DefinedService<E, Read, Required, Own>['open'] = async (config, service, options = {}) => {
-    const opened = await openEngines(engines, config, service)
+    const opened = await openResources(resources, config, service)
     const context = { ...opened, ...service, config }
     const definitions = consumers.flatMap((build) => build(context) ?? [])
     if ('broker' in opened) await consume(definitions, { ...service, broker: opened.broker as Broker }, options)
@@ -99,25 +102,29 @@ async function consume(
   await startConsumers(consumers, service, { misfits, ...options })
 }
 
-/** What says which engines and settings a service has. */
+/** What says which resources and settings a service has. */
 export type Names = Pick<
-  ServiceDeclaration<Engines, SettingName, SettingName, unknown>,
-  'engines' | 'needs' | 'settings' | 'required'
+  ServiceDeclaration<Resources, SettingName, SettingName, unknown>,
+  'resources' | 'needs' | 'settings' | 'required'
 >
 
 /** All settings that a service reads in a process of its own, and those of them that it can't start without. */
-export function settingsOf({ engines, settings = [], required = [] }: Names) {
-  const ofEngines = Object.values(engines)
-  const all = [...httpSettings, ...ofEngines.flatMap((engine) => [...engine.settings, ...engine.required]), ...settings]
+export function settingsOf({ resources, settings = [], required = [] }: Names) {
+  const ofResources = Object.values(resources)
+  const all = [
+    ...httpSettings,
+    ...ofResources.flatMap((engine) => [...engine.settings, ...engine.required]),
+    ...settings,
+  ]
   return {
     settings: [...new Set<SettingName>([...all, ...required])],
-    required: [...new Set<SettingName>([...ofEngines.flatMap((engine) => engine.required), ...required])],
+    required: [...new Set<SettingName>([...ofResources.flatMap((engine) => engine.required), ...required])],
   }
 }
 
-/** Names in `/health` of the engines without which a service refuses every request. */
-export const neededBindings = ({ engines, needs = [] }: Names): string[] =>
-  needs.flatMap((name) => engines[name]?.binding ?? [])
+/** Names in `/health` of the resources without which a service refuses every request. */
+export const neededBindings = ({ resources, needs = [] }: Names): string[] =>
+  needs.flatMap((name) => resources[name]?.binding ?? [])
 
 function readVariables<Own>(env: Record<string, string | undefined>, variables: z.ZodType<Own> | undefined): Own {
   if (variables === undefined) return {} as Own

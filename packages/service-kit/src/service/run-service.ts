@@ -8,7 +8,7 @@ import { shedStartMemory } from './shed-start-memory.ts'
 /** Closes run last-in-first-out, so that what was opened first outlives what uses it. */
 export type OnClose = (what: string, close: () => Promise<void>) => void
 
-/** The things that every process has. Engines add their checks, and everything that is opened adds its close. */
+/** The things that every process has. Resources add their checks, and everything that is opened adds its close. */
 export interface Service {
   name: string
   logger: Logger
@@ -106,7 +106,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
   } catch (err) {
     // The start used what the stop had closed: no fault.
     if (stopping) return logger.info({ err }, 'start ended by the stop')
-    // A refusal to start is an answer to a person: its message last, below what engines log, without a stack.
+    // A refusal to start is an answer to a person: its message last, below what resources log, without a stack.
     if (!(err instanceof StartRefused)) logger.fatal({ err }, 'start failed')
     await stop('start failed', 1, err instanceof StartRefused ? `${err.message}\n` : '')
   }

@@ -1,4 +1,4 @@
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Resource } from '@tributary/service-kit/resources/resource'
 import { defineProcess } from '@tributary/service-kit/service/define-process'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
@@ -16,7 +16,7 @@ const env = {
 const trouble = { code: 'secrets_unreadable', message: 'No key decrypts it.', refuses: false }
 
 /** A database that notes who opens and closes it, and counts in the registry of its part as every engine does. */
-function database(notes: string[], state: { down?: string } = {}): Engine<string, never, 'TRIBUTARY_POSTGRES_URL'> {
+function database(notes: string[], state: { down?: string } = {}): Resource<string, never, 'TRIBUTARY_POSTGRES_URL'> {
   return {
     ...{ binding: 'database', settings: [], required: ['TRIBUTARY_POSTGRES_URL'] },
     async open(config, { name, onClose, checks, troubles, registry }) {
@@ -35,10 +35,10 @@ function database(notes: string[], state: { down?: string } = {}): Engine<string
 }
 
 function attribution(notes: string[], state = {}) {
-  const engines = { database: database(notes, state) }
+  const resources = { database: database(notes, state) }
   return defineProcess({
     name: 'attribution',
-    parts: [defineService({ name: 'install-finder', engines }), defineService({ name: 'install-writer', engines })],
+    parts: [defineService({ name: 'install-finder', resources }), defineService({ name: 'install-writer', resources })],
   })
 }
 
@@ -50,7 +50,7 @@ async function start(notes: string[], given: Record<string, string> = {}, state 
   return { ask, close: around.close }
 }
 
-test('each part opens engines of its own with its own credentials', async () => {
+test('each part opens resources of its own with its own credentials', async () => {
   const notes: string[] = []
   const { close } = await start(notes)
   expect(notes.sort()).toEqual(['install-finder opened as all', 'install-writer opened as writer'])

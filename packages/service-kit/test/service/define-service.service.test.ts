@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Engine, openEngines } from '@tributary/service-kit/engines/engine'
+import { openResources, type Resource } from '@tributary/service-kit/resources/resource'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
@@ -17,7 +17,7 @@ interface Counters {
 const env = { TRIBUTARY_PORT: '0' }
 
 /** An engine that works while `state` says so, and notes when it is opened and closed. */
-function counters(notes: string[], state = { up: true }): Engine<Counters> {
+function counters(notes: string[], state = { up: true }): Resource<Counters> {
   return {
     ...{ binding: 'counters', settings: [], required: [] },
     async open(_config, { onClose, checks }) {
@@ -32,7 +32,7 @@ function counters(notes: string[], state = { up: true }): Engine<Counters> {
 }
 
 /** One that is built on counters. */
-const totals = (notes: string[]): Engine<{ total: number }, never, never, { counters: Counters }> => ({
+const totals = (notes: string[]): Resource<{ total: number }, never, never, { counters: Counters }> => ({
   ...{ settings: [], required: [], on: ['counters'] },
   async open(_config, { onClose }, { counters: { count } }) {
     notes.push('totals opened')
@@ -41,12 +41,12 @@ const totals = (notes: string[]): Engine<{ total: number }, never, never, { coun
   },
 })
 
-test('a service opens its engines once, each after what it is built on, serves its routes and closes last opened first', async () => {
+test('a service opens its resources once, each after what it is built on, serves its routes and closes last opened first', async () => {
   const notes: string[] = []
   const state = { up: true }
   const service = defineService({
     name: 'test',
-    engines: { counters: counters(notes, state), totals: totals(notes) },
+    resources: { counters: counters(notes, state), totals: totals(notes) },
     needs: ['counters'],
     jobs: [
       {
@@ -77,7 +77,7 @@ test('a taken port is refused before anything is opened', async () => {
   const taken = createServer().listen(0)
   await once(taken, 'listening')
   const notes: string[] = []
-  const service = defineService({ name: 'test', engines: { counters: counters(notes) } })
+  const service = defineService({ name: 'test', resources: { counters: counters(notes) } })
   const { port } = taken.address() as AddressInfo
   const around = serviceUnderTest()
   const starting = service.start(service.readConfig({ TRIBUTARY_PORT: String(port) }), around.service)
@@ -89,19 +89,19 @@ test('a taken port is refused before anything is opened', async () => {
 
 test('an engine that stands before what it is built on is refused', async () => {
   const notes: string[] = []
-  const engines = { totals: totals(notes), counters: counters(notes) }
+  const resources = { totals: totals(notes), counters: counters(notes) }
   const { service } = serviceUnderTest()
-  const error = await refusalOf(openEngines(engines, {} as Settings<SettingName>, service))
-  expect(error.message).toBe('Engine totals is built on counters, which must stand before it.')
+  const error = await refusalOf(openResources(resources, {} as Settings<SettingName>, service))
+  expect(error.message).toBe('Resource totals is built on counters, which must stand before it.')
 })
 
 test('what did open is closed when another engine is refused, and the refusal is passed on', async () => {
   const notes: string[] = []
-  const refused: Engine<null> = {
+  const refused: Resource<null> = {
     ...{ settings: [], required: [] },
     open: () => Promise.reject(new StartRefused('Set THAT.')),
   }
-  const service = defineService({ name: 'test', engines: { refused, counters: counters(notes) } })
+  const service = defineService({ name: 'test', resources: { refused, counters: counters(notes) } })
   const around = serviceUnderTest()
   const refusal = await refusalOf(service.start(service.readConfig(env), around.service))
   await around.close()
@@ -109,13 +109,13 @@ test('what did open is closed when another engine is refused, and the refusal is
   expect(notes).toEqual(['counters opened', 'counters closed'])
 })
 
-test('names each setting that its engines and parts need at once, and each variable of its own', () => {
-  const engine: Engine<null, never, 'TRIBUTARY_REDIS_URL'> = {
+test('names each setting that its resources and parts need at once, and each variable of its own', () => {
+  const engine: Resource<null, never, 'TRIBUTARY_REDIS_URL'> = {
     ...{ settings: [], required: ['TRIBUTARY_REDIS_URL'] },
     open: async () => null,
   }
   const variables = z.object({ OWN_ADDRESS: z.url() })
-  const service = defineService({ name: 'test', engines: { engine }, required: ['TRIBUTARY_ADMIN_TOKEN'], variables })
+  const service = defineService({ name: 'test', resources: { engine }, required: ['TRIBUTARY_ADMIN_TOKEN'], variables })
   expect(() => service.readConfig(env)).toThrow(/TRIBUTARY_REDIS_URL is needed[\s\S]+TRIBUTARY_ADMIN_TOKEN is needed/)
   const rest = {
     ...env,
@@ -128,19 +128,19 @@ test('names each setting that its engines and parts need at once, and each varia
 
 /** `npm run check` compiles this; each line below would compile if nothing were checked. */
 test('a part that uses what is not declared does not compile', () => {
-  const engines = { counters: counters([]) }
+  const resources = { counters: counters([]) }
   const routes = async (_context: { totals: { total: number } }) => async () => {}
   // @ts-expect-error: the engine `totals` is not declared
-  defineService({ name: 'test', engines, routes })
+  defineService({ name: 'test', resources, routes })
   // @ts-expect-error: `totals` is built on `counters`
-  defineService({ name: 'test', engines: { totals: totals([]) } })
+  defineService({ name: 'test', resources: { totals: totals([]) } })
   // @ts-expect-error: there is no such engine to need
-  defineService({ name: 'test', engines, needs: ['totals'] })
+  defineService({ name: 'test', resources, needs: ['totals'] })
   // @ts-expect-error: consumers need a broker
-  defineService({ name: 'test', engines, consumers: [() => null] })
+  defineService({ name: 'test', resources, consumers: [() => null] })
   defineService({
     name: 'test',
-    engines,
+    resources,
     jobs: [
       {
         ...{ name: 'job', pause_ms: 1 },

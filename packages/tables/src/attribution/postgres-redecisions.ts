@@ -2,7 +2,7 @@ import type { Broker } from '@tributary/broker/broker'
 import { appPartition } from '@tributary/broker/partition'
 import { topics } from '@tributary/contracts/topics'
 import { inTransaction } from '@tributary/postgres/transaction'
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Resource } from '@tributary/service-kit/resources/resource'
 import type { Pool } from 'pg'
 import type { InstallOfApp, RedecisionList, TakenRedecision } from './redecisions.ts'
 
@@ -15,7 +15,7 @@ interface Deps {
 }
 
 /** The list of re-decisions over PostgreSQL. */
-export const redecisionsEngine: Engine<RedecisionList, never, never, Deps> = {
+export const redecisionsResource: Resource<RedecisionList, never, never, Deps> = {
   settings: [],
   required: [],
   on: ['postgres', 'broker'],

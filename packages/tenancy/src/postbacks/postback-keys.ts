@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { applePostbackKeys, type PostbackKeys, withKeySet } from '@tributary/domain/postback/keys'
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Resource } from '@tributary/service-kit/resources/resource'
 import type { Logger } from 'pino'
 
 /** The keys that postbacks are judged with: Apple's, and those of `TRIBUTARY_AAK_JWKS_URL` as they were last fetched. */
@@ -61,7 +61,7 @@ async function fetchKeySet(url: string): Promise<unknown> {
 }
 
 /** Known keys for the consumer and the job of one process. A key set that is away stops no start. */
-export const postbackKeysEngine: Engine<KnownKeys, 'TRIBUTARY_AAK_JWKS_URL' | 'TRIBUTARY_SKAN_TEST_KEY'> = {
+export const postbackKeysResource: Resource<KnownKeys, 'TRIBUTARY_AAK_JWKS_URL' | 'TRIBUTARY_SKAN_TEST_KEY'> = {
   settings: ['TRIBUTARY_AAK_JWKS_URL', 'TRIBUTARY_SKAN_TEST_KEY'],
   required: [],
   async open({ TRIBUTARY_AAK_JWKS_URL: jwks_url, TRIBUTARY_SKAN_TEST_KEY: test_key }, { now, logger }) {

@@ -1,4 +1,4 @@
-import { EngineRefused, toRefusal } from '@tributary/service-kit/engines/engine-refused'
+import { EngineRefused, toRefusal } from '@tributary/service-kit/resources/engine-refused'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
 import { type MasterKey, type MasterKeys, openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'

@@ -1,12 +1,12 @@
 import { topics } from '@tributary/contracts/topics'
-import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { geoEngine } from '@tributary/service-kit/engines/geo'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { erasedRecordsResource } from '@tributary/erasure/erased-records'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { geoResource } from '@tributary/service-kit/resources/geo'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
-import { attributionAppsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { attributionAppsResource, masterKeysResource } from '@tributary/tenancy/resources'
 import { installAttributor } from './install-attributor.ts'
 import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
@@ -25,15 +25,15 @@ const redecisions_pause_ms = 500
 /** Decides where installs came from. */
 export const service = defineService({
   name: 'install-attributor',
-  engines: {
+  resources: {
     broker: kafkaEngine({ topics: [topics.installsFound, topics.installsAttributed, topics.clicksRecorded] }),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    erased: erasedRecordsEngine,
-    attributionApps: attributionAppsEngine,
-    redecisions: redecisionsEngine,
-    geo: geoEngine(),
+    masterKeys: masterKeysResource,
+    erased: erasedRecordsResource,
+    attributionApps: attributionAppsResource,
+    redecisions: redecisionsResource,
+    geo: geoResource(),
   },
   consumers: [
     (context) => {

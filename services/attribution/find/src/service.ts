@@ -1,20 +1,20 @@
 import { topics } from '@tributary/contracts/topics'
-import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { erasedRecordsResource } from '@tributary/erasure/erased-records'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { appsWithSecretsEngine, masterKeysEngine } from '@tributary/tenancy/engines'
+import { appsWithSecretsResource, masterKeysResource } from '@tributary/tenancy/resources'
 import { installFinder } from './install-finder.ts'
 
 /** Finds install events and aliases among accepted events, and publishes what they show. */
 export const service = defineService({
   name: 'install-finder',
-  engines: {
+  resources: {
     broker: kafkaEngine({ topics: [topics.installsFound] }),
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    appsWithSecrets: appsWithSecretsEngine,
-    erased: erasedRecordsEngine,
+    masterKeys: masterKeysResource,
+    appsWithSecrets: appsWithSecretsResource,
+    erased: erasedRecordsResource,
   },
   consumers: [({ broker, appsWithSecrets, erased }) => installFinder({ broker, apps: appsWithSecrets, erased })],
 })

@@ -1,20 +1,20 @@
-import { erasedRecordsEngine } from '@tributary/erasure/erased-records'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { erasedRecordsResource } from '@tributary/erasure/erased-records'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { masterKeysResource } from '@tributary/tenancy/resources'
 import { installWriter } from './install-writer.ts'
 
 /** Writes decisions on installs to ClickHouse, so that the signs of each install sum up to 0 or 1. */
 export const service = defineService({
   name: 'install-writer',
-  engines: {
+  resources: {
     broker: kafkaEngine(),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    erased: erasedRecordsEngine,
+    masterKeys: masterKeysResource,
+    erased: erasedRecordsResource,
   },
   consumers: [installWriter],
 })

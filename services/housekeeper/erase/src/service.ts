@@ -2,14 +2,14 @@ import { setTimeout } from 'node:timers/promises'
 import { topics } from '@tributary/contracts/topics'
 import { findOlderIntents } from '@tributary/erasure/older-intents'
 import { noteLog } from '@tributary/erasure/unread-events'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
-import { redisEngine } from '@tributary/service-kit/engines/redis'
-import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
+import { redisEngine } from '@tributary/service-kit/resources/redis'
+import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { redecisionsEngine } from '@tributary/tables/attribution/postgres-redecisions'
-import { masterKeysEngine } from '@tributary/tenancy/engines'
+import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { masterKeysResource } from '@tributary/tenancy/resources'
 import { eraser } from './eraser.ts'
 import { eraserMetrics } from './metrics.ts'
 import { erasureJob } from './run/nightly.ts'
@@ -21,14 +21,14 @@ const look_pause_ms = 1000
 /** Erases installs from all stores, each night and by command. */
 export const service = defineService({
   name: 'eraser',
-  engines: {
+  resources: {
     broker: kafkaEngine({ topics: [topics.erasuresRequested] }),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     keyValue: redisEngine,
     audit: s3Engine,
     postgres: postgresEngine,
-    masterKeys: masterKeysEngine,
-    redecisions: redecisionsEngine,
+    masterKeys: masterKeysResource,
+    redecisions: redecisionsResource,
   },
   consumers: [eraser],
   jobs: [

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { kafkaEngine } from '@tributary/service-kit/engines/kafka'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
-import { s3Engine } from '@tributary/service-kit/engines/s3'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
+import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import type { Pool } from 'pg'
 import { type RetentionJobDeps, retentionJob, retentionWhenAsked } from './retention-job.ts'
@@ -26,7 +26,7 @@ const depsOf = ({ postgres: pool, ...context }: Context): RetentionJobDeps => ({
 /** Blanks addresses and deletes what is older than the settings of its company, each night and when somebody asks for it. */
 export const service = defineService({
   name: 'retention',
-  engines: {
+  resources: {
     broker: kafkaEngine(),
     clickhouse: clickhouseEngine({ complete_reads: true }),
     audit: s3Engine,

@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
-import { clickhouseEngine } from '@tributary/service-kit/engines/clickhouse'
-import { postgresEngine } from '@tributary/service-kit/engines/postgres'
+import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
+import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { settleWhenAsked, settleWhenQuiet } from './settler-jobs.ts'
 
@@ -10,7 +10,7 @@ const look_pause_ms = 500
 /** Works out figures of closed days, which keep reports fast. */
 export const service = defineService({
   name: 'settler',
-  engines: { clickhouse: clickhouseEngine({ complete_reads: true }), postgres: postgresEngine },
+  resources: { clickhouse: clickhouseEngine({ complete_reads: true }), postgres: postgresEngine },
   jobs: [
     {
       name: 'settler',

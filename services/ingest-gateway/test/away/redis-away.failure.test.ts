@@ -1,5 +1,5 @@
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { openRedis } from '@tributary/service-kit/engines/redis'
+import { openRedis } from '@tributary/service-kit/resources/redis'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { describeWithOwnEngine } from '@tributary/testing/engines/describe-with-engine'
 import { pino } from 'pino'

@@ -3,8 +3,8 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
-import type { Engine } from './engine.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
+import type { Resource } from './resource.ts'
 
 export const clickhouseSettings = [
   'TRIBUTARY_CLICKHOUSE_URL',
@@ -68,7 +68,7 @@ export async function requireClickhouseSchema(clickhouse: Clickhouse): Promise<v
 /** A migrated ClickHouse server; options as in `openClickhouse`. */
 export const clickhouseEngine = (
   options: { complete_reads?: boolean } = {},
-): Engine<Clickhouse, (typeof clickhouseSettings)[number], 'TRIBUTARY_CLICKHOUSE_URL'> => ({
+): Resource<Clickhouse, (typeof clickhouseSettings)[number], 'TRIBUTARY_CLICKHOUSE_URL'> => ({
   binding: 'analytics',
   settings: clickhouseSettings,
   required: ['TRIBUTARY_CLICKHOUSE_URL'],

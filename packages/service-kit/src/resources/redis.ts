@@ -2,8 +2,8 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { openRedisKeyValue } from '@tributary/key-value/redis'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
-import type { Engine } from './engine.ts'
 import { toRefusal } from './engine-refused.ts'
+import type { Resource } from './resource.ts'
 
 export const redisSettings = ['TRIBUTARY_REDIS_URL'] as const
 type RedisConfig = Settings<never, 'TRIBUTARY_REDIS_URL'>
@@ -19,7 +19,7 @@ export async function openRedis(config: RedisConfig, { logger, onClose, checks }
 }
 
 /** Counters in Redis. */
-export const redisEngine: Engine<KeyValue, never, 'TRIBUTARY_REDIS_URL'> = {
+export const redisEngine: Resource<KeyValue, never, 'TRIBUTARY_REDIS_URL'> = {
   binding: 'key_value',
   settings: [],
   required: redisSettings,

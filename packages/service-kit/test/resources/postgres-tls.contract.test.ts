@@ -1,7 +1,7 @@
 import { chmod, chown, copyFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openPostgres } from '@tributary/postgres/postgres'
-import { openPostgresServer, postgresSettings, requirePostgresSchema } from '@tributary/service-kit/engines/postgres'
+import { openPostgresServer, postgresSettings, requirePostgresSchema } from '@tributary/service-kit/resources/postgres'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'

@@ -2,7 +2,7 @@ import type { Geo } from '@tributary/geo/geo'
 import { openGeo } from '@tributary/geo/open-geo'
 import { every } from '../service/every.ts'
 import { StartRefused } from '../settings/start-refused.ts'
-import type { Engine } from './engine.ts'
+import type { Resource } from './resource.ts'
 
 /** How long a newer table may wait to be taken up. */
 const reload_pause_ms = 60_000
@@ -11,7 +11,7 @@ const reload_pause_ms = 60_000
  * Country and kind of network of addresses, from the folder of `TRIBUTARY_GEO_DIR`, else from `default_folder`, else as they
  * come with this version. Newer tables are taken up without a restart.
  */
-export const geoEngine = (default_folder?: string): Engine<Geo, 'TRIBUTARY_GEO_DIR'> => ({
+export const geoResource = (default_folder?: string): Resource<Geo, 'TRIBUTARY_GEO_DIR'> => ({
   settings: ['TRIBUTARY_GEO_DIR'],
   required: [],
   async open(config, { logger, registry, onClose }) {

@@ -2,8 +2,8 @@ import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { openS3AuditStore } from '@tributary/audit-store/s3'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
-import type { Engine } from './engine.ts'
 import { toRefusal } from './engine-refused.ts'
+import type { Resource } from './resource.ts'
 
 export const s3Settings = [
   'TRIBUTARY_S3_BUCKET',
@@ -36,7 +36,7 @@ function credentialsOf(config: S3Config) {
 }
 
 /** Audit objects in a bucket. */
-export const s3Engine: Engine<RewritableAuditStore, (typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'> = {
+export const s3Engine: Resource<RewritableAuditStore, (typeof s3Settings)[number], 'TRIBUTARY_S3_BUCKET'> = {
   binding: 'object_storage',
   settings: s3Settings,
   required: ['TRIBUTARY_S3_BUCKET'],

@@ -6,9 +6,9 @@ import type { Topic } from '@tributary/contracts/topics'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
-import type { Engine } from './engine.ts'
 import { toRefusal } from './engine-refused.ts'
 import { kafkaSuspects, requireTopics } from './require-topics.ts'
+import type { Resource } from './resource.ts'
 
 export const kafkaSettings = [
   'TRIBUTARY_KAFKA_BROKERS',
@@ -80,7 +80,7 @@ export const kafkaEngine = ({
   topics = [],
 }: {
   topics?: readonly Topic[]
-} = {}): Engine<Broker, (typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'> => ({
+} = {}): Resource<Broker, (typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BROKERS'> => ({
   binding: 'queues',
   settings: kafkaSettings,
   required: ['TRIBUTARY_KAFKA_BROKERS'],

@@ -1,4 +1,4 @@
-import type { Engine } from '@tributary/service-kit/engines/engine'
+import type { Resource } from '@tributary/service-kit/resources/resource'
 import type { Pool } from 'pg'
 import type { AppWithSecrets, AttributionApps } from './attribution/attribution-apps.ts'
 import { openAppsWithSecrets, openAttributionApps } from './attribution/attribution-apps-cache.ts'
@@ -16,7 +16,7 @@ import { requireMasterKey } from './secrets/require-master-key.ts'
 import { watchSecrets } from './secrets/unreadable-secrets.ts'
 
 /** The master keys of the settings, fit for the secrets in PostgreSQL, which are watched from then on. */
-export const masterKeysEngine: Engine<
+export const masterKeysResource: Resource<
   MasterKeys,
   'TRIBUTARY_MASTER_KEY_OLD',
   'TRIBUTARY_MASTER_KEY',
@@ -33,7 +33,7 @@ export const masterKeysEngine: Engine<
 }
 
 /** Credentials over PostgreSQL. Only a service with master keys can look up apps: they have signing secrets. */
-export const credentialsEngine: Engine<Credentials, never, never, { postgres: Pool; masterKeys?: MasterKeys }> = {
+export const credentialsResource: Resource<Credentials, never, never, { postgres: Pool; masterKeys?: MasterKeys }> = {
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
@@ -47,7 +47,7 @@ export const credentialsEngine: Engine<Credentials, never, never, { postgres: Po
 type Secrets = { postgres: Pool; masterKeys: MasterKeys }
 
 /** Apps for attribution with their secrets. */
-export const appsWithSecretsEngine: Engine<AttributionApps<AppWithSecrets>, never, never, Secrets> = {
+export const appsWithSecretsResource: Resource<AttributionApps<AppWithSecrets>, never, never, Secrets> = {
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
@@ -59,7 +59,7 @@ export const appsWithSecretsEngine: Engine<AttributionApps<AppWithSecrets>, neve
 }
 
 /** Tracking links over PostgreSQL. */
-export const linksEngine: Engine<Links, never, never, Secrets> = {
+export const linksResource: Resource<Links, never, never, Secrets> = {
   settings: [],
   required: [],
   on: ['postgres', 'masterKeys'],
@@ -71,10 +71,10 @@ export const linksEngine: Engine<Links, never, never, Secrets> = {
 }
 
 /** Look-ups over PostgreSQL that need no secret. */
-const keptEngine = <T extends { close(): Promise<void> }>(
+const keptResource = <T extends { close(): Promise<void> }>(
   name: string,
   open: (options: KeptLookupsOptions) => Promise<T>,
-): Engine<T, never, never, { postgres: Pool }> => ({
+): Resource<T, never, never, { postgres: Pool }> => ({
   settings: [],
   required: [],
   on: ['postgres'],
@@ -86,13 +86,13 @@ const keptEngine = <T extends { close(): Promise<void> }>(
 })
 
 /** Apps for attribution, without their secrets: one that can't be decrypted stops nobody here. */
-export const attributionAppsEngine = keptEngine<AttributionApps>('attribution apps', openAttributionApps)
+export const attributionAppsResource = keptResource<AttributionApps>('attribution apps', openAttributionApps)
 
 /** The newest conversion value schemas. */
-export const liveSchemasEngine = keptEngine<LiveSchemas>('live schemas', openLiveSchemas)
+export const liveSchemasResource = keptResource<LiveSchemas>('live schemas', openLiveSchemas)
 
 /** All versions of conversion value schemas. */
-export const cvSchemasEngine = keptEngine<CvSchemas>('conversion value schemas', openCvSchemas)
+export const cvSchemasResource = keptResource<CvSchemas>('conversion value schemas', openCvSchemas)
 
 /** Apps with their store ids. */
-export const storeAppsEngine = keptEngine<StoreApps>('store apps', openStoreApps)
+export const storeAppsResource = keptResource<StoreApps>('store apps', openStoreApps)

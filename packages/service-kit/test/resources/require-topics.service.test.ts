@@ -1,5 +1,5 @@
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
-import { requireTopics } from '@tributary/service-kit/engines/require-topics'
+import { requireTopics } from '@tributary/service-kit/resources/require-topics'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { expect, test } from 'vitest'
 import { refusalOf } from '../service/service-under-test.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { kafkaSettings, openKafka } from '@tributary/service-kit/engines/kafka'
-import { requireTopics } from '@tributary/service-kit/engines/require-topics'
+import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
+import { requireTopics } from '@tributary/service-kit/resources/require-topics'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'

@@ -3,8 +3,8 @@ import { openPostgres } from '@tributary/postgres/postgres'
 import type { Pool } from 'pg'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
-import type { Engine } from './engine.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
+import type { Resource } from './resource.ts'
 
 export const postgresSettings = [
   'TRIBUTARY_POSTGRES_URL',
@@ -39,7 +39,7 @@ export async function requirePostgresSchema(pool: Pool): Promise<void> {
 }
 
 /** A pool on a migrated PostgreSQL server. */
-export const postgresEngine: Engine<Pool, (typeof postgresSettings)[number], 'TRIBUTARY_POSTGRES_URL'> = {
+export const postgresEngine: Resource<Pool, (typeof postgresSettings)[number], 'TRIBUTARY_POSTGRES_URL'> = {
   binding: 'database',
   settings: postgresSettings,
   required: ['TRIBUTARY_POSTGRES_URL'],

@@ -1,5 +1,5 @@
 /** Counts once in the Redis that the settings name, and prints what came of it and all that was logged. */
-import { openRedis, redisSettings } from '@tributary/service-kit/engines/redis'
+import { openRedis, redisSettings } from '@tributary/service-kit/resources/redis'
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
 import { serviceUnderTest } from '../service/service-under-test.ts'
 
