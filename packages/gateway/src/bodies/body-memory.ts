@@ -5,7 +5,7 @@ import { createUnsignedBodies, type UnsignedBody } from './unsigned-bodies.ts'
 const unsigned_part = 1 / 4
 
 /** The bytes that one request keeps in memory, and whose shares they are taken from. */
-export interface HeldBytes extends UnsignedBody {
+export interface BodyShare extends UnsignedBody {
   /** Whether the sender is known: by a server key, or by a signature that fits. */
   known: boolean
 }
@@ -14,12 +14,12 @@ export interface BodyMemory {
   /** Whether these holders have room for any further byte, in the part of senders that are known or in the other. */
   hasRoom(holders: readonly string[], known: boolean): boolean
   /** Takes `amount` more; false beyond the share of a holder. */
-  take(held: HeldBytes, amount: number): boolean
+  take(share: BodyShare, amount: number): boolean
   /** The body has arrived whole. */
-  pin(held: HeldBytes): void
-  /** Moves what is held to the shares of a known sender; false beyond the share of a holder. */
-  moveToKnown(held: HeldBytes, holders: readonly string[]): boolean
-  release(held: HeldBytes): void
+  pin(share: BodyShare): void
+  /** Moves what is taken to the shares of a known sender; false beyond the share of a holder. */
+  moveToKnown(share: BodyShare, holders: readonly string[]): boolean
+  release(share: BodyShare): void
 }
 
 /**
@@ -31,29 +31,29 @@ export function createBodyMemory(bytes_max: number, now: () => number, onChange:
   const known = createShares(bytes_max * (1 - unsigned_part))
   return {
     hasRoom: (holders, is_known) => (is_known ? known.fits(holders, 1) : unsigned.hasRoom(holders)),
-    take(held, amount) {
-      if (!held.known && !unsigned.take(held, amount)) return false
-      if (held.known && !known.take(held.holders, amount)) return false
-      if (held.known) held.bytes += amount
+    take(share, amount) {
+      if (!share.known && !unsigned.take(share, amount)) return false
+      if (share.known && !known.take(share.holders, amount)) return false
+      if (share.known) share.bytes += amount
       onChange(amount)
       return true
     },
-    pin(held) {
-      if (!held.known) unsigned.pin(held)
+    pin(share) {
+      if (!share.known) unsigned.pin(share)
     },
-    moveToKnown(held, holders) {
-      const { bytes } = held
+    moveToKnown(share, holders) {
+      const { bytes } = share
       if (!known.take(holders, bytes)) return false
-      unsigned.give(held)
-      Object.assign(held, { bytes, holders, known: true, evict: null })
+      unsigned.give(share)
+      Object.assign(share, { bytes, holders, known: true, evict: null })
       return true
     },
-    release(held) {
-      onChange(-held.bytes)
-      if (held.known) {
-        known.give(held.holders, held.bytes)
-        held.bytes = 0
-      } else unsigned.give(held)
+    release(share) {
+      onChange(-share.bytes)
+      if (share.known) {
+        known.give(share.holders, share.bytes)
+        share.bytes = 0
+      } else unsigned.give(share)
     },
   }
 }

@@ -5,7 +5,7 @@ import { createShares, type Shares, senderHolders } from '@tributary/service-kit
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { type BodyMemory, createBodyMemory, type HeldBytes } from './body-memory.ts'
+import { type BodyMemory, type BodyShare, createBodyMemory } from './body-memory.ts'
 import { createPace } from './pace.ts'
 import { createReadWire } from './read-wire.ts'
 
@@ -16,7 +16,7 @@ export interface InFlightLimits {
   body_bytes_max: number
 }
 
-interface Held extends HeldBytes {
+interface RequestShare extends BodyShare {
   /** Name of the client's address, its first holder. */
   address: string
   handling: boolean
@@ -25,22 +25,22 @@ interface Held extends HeldBytes {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    held: Held | null
+    share: RequestShare | null
     /** Why its body was not taken; null for a body that was. */
     refusal: Error | null
     /** Counts bytes that stay in memory until the request has ended. Throws `unavailable` beyond the sender's share. */
-    hold(bytes: number): void
+    takeShare(bytes: number): void
     /** Its body is on its way. It may be ended by `end` to make room for others, until `endBody`. */
     mayEnd(end: (refusal: Error) => void): void
     /** Its body has arrived whole, or is dropped. */
     endBody(how: 'whole' | 'dropped'): void
-    /** Moves what is held of an SDK body to the shares of the app that signed it and of its company. Throws as `hold`. */
-    holdAsSigned(): void
+    /** Moves what is taken for an SDK body to the shares of the app that signed it and of its company. Throws as `takeShare`. */
+    takeShareAsSigned(): void
   }
 }
 
-/** What all gateways of a process have in hand. */
-interface InHand {
+/** What all gateways of a process have in flight. */
+interface Bounds {
   requests: Shares
   memory: BodyMemory
   metrics: ReturnType<typeof inFlightMetrics>
@@ -49,17 +49,17 @@ interface InHand {
 }
 
 /** The key is the registry, since a process has one. */
-const inHandOf = new WeakMap<Registry, InHand>()
+const boundsOf = new WeakMap<Registry, Bounds>()
 
 /** Gateways of one process share what the first of them opened: a second one must not double the limits. */
-function openInHand({ in_flight, registry, elapsed }: BoundOptions): InHand {
+function openBounds({ in_flight, registry, elapsed }: BoundOptions): Bounds {
   const { requests_max, body_bytes_max } = in_flight
-  const known = inHandOf.get(registry)
+  const known = boundsOf.get(registry)
   if (known !== undefined) return known
   const metrics = inFlightMetrics(registry)
   const memory = createBodyMemory(body_bytes_max, elapsed, (bytes) => metrics.bytes.inc(bytes))
   const opened = { requests: createShares(requests_max), memory, metrics, gateways: 0 }
-  inHandOf.set(registry, opened)
+  boundsOf.set(registry, opened)
   return opened
 }
 
@@ -75,27 +75,27 @@ export interface BoundOptions {
 }
 
 /**
- * Bounds what the routes added after it have in hand, for all clients together and for each company, app and client address
+ * Bounds what the routes added after it have in flight, for all clients together and for each company, app and client address
  * (`Shares`), for all gateways of a process together. More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
  * once its body has arrived, so that slow bodies can't use up the slots. Its bytes count as they arrive, not as they are
- * announced. Both are held until handler and answer have ended: the handler of a client that hangs up goes on.
+ * announced. Both last until handler and answer have ended: the handler of a client that hangs up goes on.
  */
 export function boundInFlight(app: FastifyInstance, options: BoundOptions): void {
   const { elapsed, strangers } = options
-  const in_hand = openInHand(options)
-  const { requests, memory, metrics } = in_hand
-  in_hand.gateways += 1
+  const bounds = openBounds(options)
+  const { requests, memory, metrics } = bounds
+  bounds.gateways += 1
   const alone: readonly string[] = []
   const shared: readonly string[] = strangers === undefined ? alone : [`gateway ${strangers}`]
-  const gatewayShare = () => (in_hand.gateways > 1 ? shared : alone)
+  const gatewayShare = () => (bounds.gateways > 1 ? shared : alone)
   const refuse = createRefusal(metrics.refused)
-  const release = (held: Held) => {
-    if (!held.handling && held.closed) memory.release(held)
+  const release = (share: RequestShare) => {
+    if (!share.handling && share.closed) memory.release(share)
   }
-  const close = ({ held }: FastifyRequest) => {
-    if (held === null) return
-    held.closed = true
-    release(held)
+  const close = ({ share }: FastifyRequest) => {
+    if (share === null) return
+    share.closed = true
+    release(share)
   }
 
   decorateRequests(app, memory, refuse, strangers === undefined)
@@ -113,7 +113,7 @@ export function boundInFlight(app: FastifyInstance, options: BoundOptions): void
       return done(refuse(full))
     }
     const body = { bytes: 0, known: false, holders, app: null, evict: null, cost: 0, counted_at_ms: 0 }
-    request.held = { ...body, address, handling: false, closed: false }
+    request.share = { ...body, address, handling: false, closed: false }
     reply.raw.once('close', () => close(request))
     done()
   })
@@ -125,18 +125,18 @@ export function boundInFlight(app: FastifyInstance, options: BoundOptions): void
   app.addHook('onRoute', (route) => {
     if (route.method === 'OPTIONS') return
     boundHandler(route, async (request, handle) => {
-      const held = request.held!
-      const holders = [...holdersOf(held, request), ...gatewayShare()]
+      const share = request.share!
+      const holders = [...holdersOf(share, request), ...gatewayShare()]
       if (!requests.take(holders, 1)) throw refuse('requests')
       metrics.requests.inc()
-      held.handling = true
+      share.handling = true
       try {
         return await handle()
       } finally {
         requests.give(holders, 1)
         metrics.requests.dec()
-        held.handling = false
-        release(held)
+        share.handling = false
+        release(share)
       }
     })
   })
@@ -154,30 +154,30 @@ function createRefusal(refused: Counter<'what'>): Refuse {
 }
 
 function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refuse, credentials: boolean): void {
-  app.decorateRequest('held', null)
+  app.decorateRequest('share', null)
   app.decorateRequest('refusal', null)
   app.decorateRequest('sender', null)
   app.decorateRequest('serverKey', null)
-  app.decorateRequest('holdAsSigned', function holdAsSigned() {
-    const held = this.held!
-    if (!memory.moveToKnown(held, holdersOf(held, this))) throw refuse('bytes')
+  app.decorateRequest('takeShareAsSigned', function takeShareAsSigned() {
+    const share = this.share!
+    if (!memory.moveToKnown(share, holdersOf(share, this))) throw refuse('bytes')
   })
   app.decorateRequest('mayEnd', function mayEnd(end) {
-    const { held, ingest } = this
-    if (held === null) return
-    held.app = ingest.app_id ?? null
-    held.evict = () => end(refuse('bytes'))
+    const { share, ingest } = this
+    if (share === null) return
+    share.app = ingest.app_id ?? null
+    share.evict = () => end(refuse('bytes'))
   })
   app.decorateRequest('endBody', function endBody(how) {
-    if (this.held === null) return
-    if (how === 'dropped') memory.release(this.held)
-    memory.pin(this.held)
+    if (this.share === null) return
+    if (how === 'dropped') memory.release(this.share)
+    memory.pin(this.share)
   })
-  app.decorateRequest('hold', function hold(amount) {
-    const held = this.held!
+  app.decorateRequest('takeShare', function takeShare(amount) {
+    const share = this.share!
     // Only SDK routes have a sender whose signature is yet to be checked.
-    if (credentials && !held.known && this.sender === null) this.holdAsSigned()
-    if (!memory.take(held, amount)) throw refuse('bytes')
+    if (credentials && !share.known && this.sender === null) this.takeShareAsSigned()
+    if (!memory.take(share, amount)) throw refuse('bytes')
   })
 }
 
@@ -206,7 +206,7 @@ function boundHandler(
 }
 
 /** The client's address, and the company and app once they are known. */
-const holdersOf = ({ address }: Held, { ingest }: FastifyRequest): readonly string[] => [
+const holdersOf = ({ address }: RequestShare, { ingest }: FastifyRequest): readonly string[] => [
   address,
   ...senderHolders(ingest),
 ]

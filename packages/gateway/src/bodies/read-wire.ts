@@ -10,7 +10,7 @@ export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; enc
 }
 
 /**
- * Makes a content type parser that returns the body as it came, as one Buffer. `request.hold` counts its bytes while they
+ * Makes a content type parser that returns the body as it came, as one Buffer. `request.takeShare` counts its bytes while they
  * arrive. Where that throws there is no body, and `request.refusal` holds the error; the bytes that still arrive are
  * dropped, since the client loses the answer when its connection closes while it sends. The body of a sender whose keys
  * are unknown is dropped too. Throws `body_too_large` beyond the route's `bodyLimit`, before anything is read where the
@@ -59,7 +59,7 @@ export const createReadWire =
       if (bytes > bodyLimit) return end(new CodedError('body_too_large'))
       if (!known) return
       try {
-        request.hold(chunk.length)
+        request.takeShare(chunk.length)
         pieces?.add(chunk)
       } catch (error) {
         refuse(error as Error)

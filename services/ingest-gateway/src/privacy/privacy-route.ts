@@ -66,7 +66,7 @@ async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps):
   const { app_id, company_id } = app
   const body = { wire, encoding: request.headers['content-encoding'] }
   const { install_uuid } = await bodies.judge('privacy', body, { facts: { company_id, app_id } }, (bytes) =>
-    request.hold(bytes),
+    request.takeShare(bytes),
   ) // 6. to 8.
   // Taken last, so that nothing received while this request was judged lies behind it.
   return { v: 1, company_id, app_id, install_uuid, requested_at_ms: now() }

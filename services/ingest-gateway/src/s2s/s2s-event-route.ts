@@ -83,7 +83,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const input = { facts, partitions, key: { platform, allowed_events } }
-    const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.hold(bytes)) // 5. to 10.
+    const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.takeShare(bytes)) // 5. to 10.
     const { event_id, body_bytes } = event
     // 11. quota: a crash after this leaves it used up until it is settled
     return underQuota(reply, quota.reserve(key, { counted: 1, body_bytes }, received_at_ms), async () => {

@@ -105,7 +105,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const body = { wire, encoding: request.headers['content-encoding'] }
-    const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.hold(bytes)) // 6. to 9.
+    const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.takeShare(bytes)) // 6. to 9.
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
     // 10. quota; a crash after this leaves it used up until it is settled
