@@ -19,7 +19,7 @@ import { cpuSeconds, mappedMegabytes, ownMegabytes } from '../process/process-co
 
 const connections = 64
 const look_ms = 5000
-const told_every = 20_000
+const logged_every = 20_000
 const store_id = 10_738_027_756
 const kid = 'bench/0'
 
@@ -133,7 +133,7 @@ async function sendAll({ url, pid }: StandaloneProcess, apple: AppleTwin, count:
     while (next < count) {
       const first = next
       next += 20
-      if (first % told_every === 0)
+      if (first % logged_every === 0)
         console.info(
           `${Math.round((performance.now() - started) / 1000)} s: ${first} sent, ${ownMegabytes(pid)} MB, of files ${mappedMegabytes(pid)} MB`,
         )

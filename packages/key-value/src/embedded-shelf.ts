@@ -26,7 +26,7 @@ const write_behind_ms = 1000
 /** Entries that are written, or looked at, in one turn of the event loop. All requests of the process wait meanwhile. */
 const written_in_a_turn_max = 128
 /** Turns that share a commit. A commit waits for the disk, and `close` may have the windows of a minute to write. */
-const turns_of_a_commit_max = 64
+const ticks_of_a_commit_max = 64
 const looked_at_in_a_turn_max = 4096
 
 export interface ShelfOptions<E> {
@@ -64,7 +64,7 @@ export function openShelf<E extends Entry>(
         })
         const commit = committed(Promise.all(writes))
         uncommitted.push(commit)
-        const shared = uncommitted.length < turns_of_a_commit_max
+        const shared = uncommitted.length < ticks_of_a_commit_max
         await (shared ? Promise.race([commit, nextTurn()]) : Promise.all(uncommitted.splice(0)))
       }
       await Promise.all(uncommitted)

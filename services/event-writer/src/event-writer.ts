@@ -18,7 +18,7 @@ import { block_bytes_max, block_rows_max } from './write/cut-blocks.ts'
 import { decodeLines } from './write/decode-lines.ts'
 import { dropDuplicates, keysToLookUp } from './write/drop-duplicates.ts'
 import type { EventLine } from './write/event-line.ts'
-import { findMisfit } from './write/find-misfit.ts'
+import { misfitOfCounts } from './write/misfit-of-counts.ts'
 import { refuseWhileInserting, stateOf, writeBatch } from './write/write-batch.ts'
 
 /**
@@ -59,7 +59,7 @@ export function eventWriter({
   const begun = new Map<string, string>()
 
   /** The first batch of a log: what an older log of the partition left at work is over, what it left half-done is done. */
-  async function beginLog(batch: Batch<EventLine[]>) {
+  async function endOlderLog(batch: Batch<EventLine[]>) {
     const [consumer] = batch.token.split('/')
     const prefix = `${consumer}/${batch.topic}/${batch.partition}/`
     if (begun.get(prefix) === batch.source) return
@@ -82,7 +82,7 @@ export function eventWriter({
       // Durable before the batch is over: the next erasure removes the events from these objects too.
       for (const [app_id, audit_keys] of objects) await erased?.noteObjects(app_id, audit_keys)
       const range = { topic: batch.source, partition: batch.partition, from: batch.from, to: batch.to }
-      if (batch.state === undefined) await beginLog(batch)
+      if (batch.state === undefined) await endOlderLog(batch)
       // This comes before the look-up: a key that lands after it would be inserted once more.
       if (batch.attempt > 1) await refuseWhileInserting(clickhouse, `${batch.token}/`)
       const lookedUp = seconds?.startTimer({ step: 'look_up' })
@@ -117,7 +117,7 @@ export function eventWriter({
       batch.written(written)
       batch.keep({ rows: stateOf(batch.state).rows + written })
     },
-    findMisfit: (at) => findMisfit(clickhouse, at),
+    findMisfit: (at) => misfitOfCounts(clickhouse, at),
   })
 }
 

@@ -11,7 +11,7 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -121,7 +121,7 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
       keep({ last: last === undefined ? lastRowOf(state) : writtenAs(last) } satisfies LastRow<WrittenPostback>)
     },
     findMisfit: (at) =>
-      findMisfit<WrittenPostback>(at, {
+      misfitOfLastRow<WrittenPostback>(at, {
         // Retention may have deleted an old one.
         hasRow: async (last) => isExpiring(last, now()) || hasPostback(clickhouse, last),
         hasRowsBehind: (offset, last) => hasPostbacksBehind(clickhouse, at, offset, last),

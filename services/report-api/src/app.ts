@@ -72,12 +72,12 @@ export const reportApi =
           reply.header('cache-control', 'private, no-cache')
           const { app_id, key_id } = key
           const count_rows = format === 'json' || !requested.all_rows // a file is read page by page, and nobody counts it
-          let turns = 0
+          let asked = 0
           const readPage = async (page: ReportPage) => {
             const started = performance.now()
             const work = (clickhouse: ReportSources['clickhouse']) =>
               report({ ...deps, clickhouse }, { app_id, ...page, count_rows, filters, group, days })
-            const result = await runInTurn(key, reply, work, turns++ > 0)
+            const result = await runInTurn(key, reply, work, asked++ > 0)
             return { ...result, elapsed_ms: Math.round(performance.now() - started) }
           }
           const line = { request_id: request.id, report: name, format, app_id, key_id }

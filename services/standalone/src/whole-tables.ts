@@ -112,7 +112,7 @@ const goneTrouble: Trouble = {
 function watchParts(clickhouse: Clickhouse, service: Service, broken: BrokenParts, pause_ms: number): void {
   const { logger, registry, onClose, troubles } = service
   const findCutParts = createPartCheck(clickhouse)
-  const told = new Set<string>()
+  const reported = new Set<string>()
   const away = new Set<string>()
   let hopeless: CutPart[] = []
   troubles.push(() => hopeless.map(cutTrouble))
@@ -120,8 +120,8 @@ function watchParts(clickhouse: Clickhouse, service: Service, broken: BrokenPart
   async function work() {
     const cut = await findCutParts()
     hopeless = cut.filter(({ restorable }) => !restorable)
-    for (const { table, name, restorable } of cut.filter((part) => !told.has(nameOf(part)))) {
-      told.add(nameOf({ table, name }))
+    for (const { table, name, restorable } of cut.filter((part) => !reported.has(nameOf(part)))) {
+      reported.add(nameOf({ table, name }))
       broken.inc({ table })
       logger.error({ table, part: name, restorable }, 'part of a table was cut off, by a full disk most likely')
       // Loading takes every cut part of the table away, so one that nothing replaces must wait for the next start.

@@ -96,8 +96,8 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
     const applied: AppliedTopics = { created: [], changed: [], unchanged: [] }
     const ours = wanted.map((topic) => ({ ...topic, partitions: options.partitions ?? topic.partitions }))
     for (const { name, partitions } of ours) {
-      const has = topics.get(name)?.logs.length ?? partitions
-      if (has !== partitions) throw partitionsDiffer(name, has, partitions)
+      const found = topics.get(name)?.logs.length ?? partitions
+      if (found !== partitions) throw partitionsDiffer(name, found, partitions)
       if (!namePattern.test(name)) throw new RangeError(`not a topic name: ${name}`)
     }
     for (const topic of ours) {
@@ -246,9 +246,9 @@ const retentionChange = ({ name, retention_ms }: Topic, from_ms: number) => ({
   to: String(retention_ms),
 })
 
-const partitionsDiffer = (topic: string, has: number, wanted: number) =>
+const partitionsDiffer = (topic: string, found: number, wanted: number) =>
   new TopicsRefused(
     'topic_differs',
-    `topic ${topic} has ${has} partitions, not ${wanted}: the map of installs to partitions is fixed, ` +
+    `topic ${topic} has ${found} partitions, not ${wanted}: the map of installs to partitions is fixed, ` +
       'set the old number again or start with an empty data folder',
   )

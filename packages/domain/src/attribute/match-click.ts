@@ -67,7 +67,7 @@ export interface ClickRange extends Times, MatchWindow {
 }
 
 interface Trait extends ClickRange {
-  has(click: KeptClick): boolean
+  matches(click: KeptClick): boolean
 }
 
 /** Where clicks may match an install by its devices or its address (docs/rules.md#candidates). */
@@ -81,7 +81,7 @@ function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
     const times = seenTimes(install, match_key, candidateTimes('device', at_ms, settings)!)
     return {
       ...{ match_key, at_ms, ...times, ...windowFor('device_id', windows) },
-      has: ({ device_hashes }: KeptClick) => device_hashes.includes(device),
+      matches: ({ device_hashes }: KeptClick) => device_hashes.includes(device),
     }
   })
   const times = candidateTimes('address', at_ms, settings)
@@ -90,7 +90,7 @@ function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
     const match_key = addressKey(ip, os_major, one)
     return {
       ...{ match_key, at_ms, ...seenTimes(install, match_key, times), ...windowFor('probabilistic', windows) },
-      has: (click: KeptClick) => isAlike(install, click) && (one === undefined || click.model === one),
+      matches: (click: KeptClick) => isAlike(install, click) && (one === undefined || click.model === one),
     }
   })
   return [...devices, ...alike]
@@ -107,7 +107,7 @@ function seenTimes(install: InstallClues, match_key: string, { from_ms, to_ms }:
 
 /** The clicks to look for by a key; of each range see `nearestClicks`. */
 export const clickRanges = (install: InstallClues, windows: ClickWindows): ClickRange[] =>
-  traitsOf(install, windows).map(({ has, ...range }) => range)
+  traitsOf(install, windows).map(({ matches, ...range }) => range)
 
 /** Click ids that the install names, signed or not, and that no crowd hides from it. */
 export function namedClicks(install: InstallClues): string[] {
@@ -123,12 +123,15 @@ export function namedClicks(install: InstallClues): string[] {
 export function candidatesOf(install: InstallClues, clicks: readonly KeptClick[], windows: ClickWindows): KeptClick[] {
   const named = new Set(namedClicks(install))
   const found = new Set(clicks.filter(({ click_id }) => named.has(click_id)))
-  for (const { has, ...range } of traitsOf(install, windows)) {
+  for (const { matches, ...range } of traitsOf(install, windows)) {
     const inRange = clicks.filter((click) => {
       const { clicked_at_ms, filtered_reason } = click
       // Hits of honeypots block addresses, and match nothing.
       return (
-        clicked_at_ms >= range.from_ms && clicked_at_ms < range.to_ms && filtered_reason !== 'honeypot' && has(click)
+        clicked_at_ms >= range.from_ms &&
+        clicked_at_ms < range.to_ms &&
+        filtered_reason !== 'honeypot' &&
+        matches(click)
       )
     })
     for (const click of nearestClicks(inRange, range)) found.add(click)

@@ -8,7 +8,7 @@ export interface KnownTombstones {
   /** What those of a hash up to a number say; null without any. */
   find(hash: Buffer, number: number): Found | null
   /**
-   * Those up to a number: the same ones with what is new, or others where PostgreSQL was put back meanwhile. `onLoaded` is told
+   * Those up to a number: the same ones with what is new, or others where PostgreSQL was put back meanwhile. `onLoaded` gets
    * the app of each that is loaded, also when this rejects later. Throws `TombstonesLostError`.
    */
   upTo(pool: Pool, number: number, onLoaded: (app_id: string) => void): Promise<KnownTombstones>

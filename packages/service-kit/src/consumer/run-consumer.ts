@@ -11,7 +11,7 @@ import { declare, lacksDeclared, type Progress, sourceOf, type Take, takeFresh, 
 import { consumerMetrics } from './metrics.ts'
 import { reconcileOffsets } from './reconcile-offsets.ts'
 import { type RetryPauses, StoppedError } from './retry.ts'
-import { beginLog, leaveIntent, takeOverPartition } from './take-over.ts'
+import { goOnAsNewLog, leaveIntent, takeOverPartition } from './take-over.ts'
 
 /**
  * Batches large enough for ClickHouse, small enough to hold one of each partition in memory, fresh within a second.
@@ -154,7 +154,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   const onChunk = async (chunk: Chunk) => {
     const { partition } = chunk
     const progress = await progressFor(chunk)
-    if (wasReplaced(progress, chunk)) beginLog(context, progress, chunk, 'log_replaced', chunk.records[0]!.offset)
+    if (wasReplaced(progress, chunk)) goOnAsNewLog(context, progress, chunk, 'log_replaced', chunk.records[0]!.offset)
     else if (lacksDeclared(progress, chunk)) leaveIntent(context, progress, chunk)
     let records: readonly LogRecord[] = takeFresh(progress, chunk.records)
     observeLag(progress, chunk)

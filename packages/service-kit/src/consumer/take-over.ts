@@ -34,13 +34,13 @@ export async function takeOverPartition<T>(
   const committed = await chunk.committed()
   const progress = startProgress(chunk.generation, committed, mintLog())
   if (committed === null) return { progress, rewound: false }
-  const isToldOf = putBack.get(chunk.partition) === committed.offset
+  const isReported = putBack.get(chunk.partition) === committed.offset
   putBack.delete(chunk.partition)
-  if (!progress.noted && isToldOf) return { progress, rewound: false }
-  const misfit = await findMisfit(context, chunk, progress)
+  if (!progress.noted && isReported) return { progress, rewound: false }
+  const misfit = await misfitOf(context, chunk, progress)
   if (misfit === null) return { progress, rewound: false }
   const isBeyond = committed.offset > chunk.end_offset
-  beginLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
+  goOnAsNewLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
   if (!misfit.reread) return { progress, rewound: false }
   const earliest = await earliestOf(context, chunk)
   // Rewound first: until the commit is there, whoever takes the partition over finds the same misfit.
@@ -51,7 +51,7 @@ export async function takeOverPartition<T>(
 }
 
 /** Goes on under a new identity of the log, from `next` on. */
-export function beginLog<T>(
+export function goOnAsNewLog<T>(
   { consumer, logger, metrics, misfits }: BatchContext<T>,
   progress: Progress,
   { topic, partition, end_offset, records }: Chunk,
@@ -76,11 +76,11 @@ export function beginLog<T>(
 export function leaveIntent<T>(context: BatchContext<T>, progress: Progress, chunk: Chunk): void {
   const { intent, gathered } = progress
   const next = gathered.length > 0 ? chunk.records.find(({ offset }) => offset >= progress.next)!.offset : intent!.from
-  beginLog(context, progress, chunk, 'records_lost', next)
+  goOnAsNewLog(context, progress, chunk, 'records_lost', next)
   progress.gathered = gathered
 }
 
-async function findMisfit<T>(context: BatchContext<T>, chunk: Chunk, progress: Progress): Promise<Misfit | null> {
+async function misfitOf<T>(context: BatchContext<T>, chunk: Chunk, progress: Progress): Promise<Misfit | null> {
   const { broker, consumer } = context
   const { topic, partition, end_offset } = chunk
   const { next, state, intent } = progress

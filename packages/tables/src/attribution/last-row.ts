@@ -25,7 +25,7 @@ interface Table<Row> {
  * state: the log is read again, and what is written is a set. Rows behind the offsets tell that the log was put back: its
  * offsets mean other records now, and need another identity.
  */
-export async function findMisfit<Row extends { offset: number }>(
+export async function misfitOfLastRow<Row extends { offset: number }>(
   { state, open_to }: TakenOver,
   { hasRow, hasRowsBehind }: Table<Row>,
 ) {

@@ -57,7 +57,7 @@ export interface Settled {
  */
 export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   return async function settle({ from = null, signal, ...options }: SettleOptions): Promise<Settled> {
-    const all = works(clickhouse)
+    const all = figuresToSettle(clickhouse)
     // An unknown figure is one of another version: all begins anew.
     const first = Math.max(
       0,
@@ -109,7 +109,7 @@ export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
   }
 }
 
-const works = (clickhouse: Clickhouse): Work[] => [
+const figuresToSettle = (clickhouse: Clickhouse): Work[] => [
   ...figureNames.map((figure) => ({
     figure,
     days_max: limits.settle_days_max,

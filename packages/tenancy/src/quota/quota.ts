@@ -75,10 +75,10 @@ interface Month {
   rejected: MonthCounter
   bytes: MonthCounter
   /** What was logged, once each. */
-  told: Set<Told>
+  reported: Set<Reported>
 }
 /** That the whole quota is used up, or that a request was refused: with some of the quota left, or for the other counters. */
-type Told = 'spent' | 'crossed' | 'rejected' | 'bytes'
+type Reported = 'spent' | 'crossed' | 'rejected' | 'bytes'
 
 const warn_share = 0.8
 const unmeasured = { alone: { inc() {} }, kept: { inc() {} } }
@@ -97,7 +97,7 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
     const count = (key: string, lease_max: number, counted: MonthCounterDeps['metrics']) =>
       createMonthCounter({ key, keyValue, breaker, lease_max: keyValue.is_local ? 0 : lease_max, metrics: counted })
     const month = {
-      ...{ company_id, from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms), told: new Set<Told>() },
+      ...{ company_id, from_ms: monthStartMs(at_ms), end_ms: monthEndMs(at_ms), reported: new Set<Reported>() },
       accepted: count(quotaKey(company_id, at_ms), lease_events_max, metrics),
       rejected: count(rejectedKey(company_id, at_ms), 0, metrics), // few requests have any
       bytes: count(bodyBytesKey(company_id, at_ms), lease_bytes_max, unmeasured),
@@ -116,7 +116,8 @@ export function createQuota({ keyValue, breaker, logger, registry }: QuotaDeps):
   }
 
   /** Whether this is the first time in the month. */
-  const isNew = ({ told }: Month, what: Told): boolean => !told.has(what) && told.add(what) !== undefined
+  const isNew = ({ reported }: Month, what: Reported): boolean =>
+    !reported.has(what) && reported.add(what) !== undefined
 
   function warnSpent(month: Month, used: number, cap: number): void {
     if (isNew(month, 'spent')) warnReached(month, 100, used, cap)

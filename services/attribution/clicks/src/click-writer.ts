@@ -27,7 +27,7 @@ import {
   hasClick,
   hasClicksBehind,
 } from '@tributary/tables/attribution/clicks'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Logger } from 'pino'
@@ -159,7 +159,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       keep({ last: taken === undefined ? lastRowOf(state) : placeOf(taken) } satisfies LastRow<ClickPlace>)
     },
     findMisfit: (at) =>
-      findMisfit<ClickPlace>(at, {
+      misfitOfLastRow<ClickPlace>(at, {
         hasRow: async (last) =>
           isExpiring(last, await apps.find(last.app_id), now()) ||
           (await hasClick(clickhouse, last)) ||

@@ -15,7 +15,7 @@ import {
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
 import { type FactPlace, factColumns, factLine, hasFact } from '@tributary/tables/attribution/facts'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
 import { tickRecord } from '@tributary/tables/attribution/records'
 import type { RedecisionList, Slice, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
@@ -116,7 +116,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       const last = taken.at(-1)
       batch.keep({ last: last ? placeOf(last.value) : lastRowOf(batch.state) } satisfies LastRow<FactPlace>)
     },
-    findMisfit: (at) => findMisfit<FactPlace>(at, { hasRow: hasOrErased }),
+    findMisfit: (at) => misfitOfLastRow<FactPlace>(at, { hasRow: hasOrErased }),
   })
 
   /** A row that was erased is no sign of a table that was put back. */

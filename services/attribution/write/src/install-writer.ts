@@ -11,12 +11,12 @@ import {
   type InstallRow,
   type RowPlace,
 } from '@tributary/tables/attribution/install-rows'
-import { findMisfit, type LastRow, lastRowOf } from '@tributary/tables/attribution/last-row'
+import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
 import { findNewestOf, installName } from '@tributary/tables/attribution/verdicts'
 import { bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { beginLog } from './begin-log.ts'
+import { completeOlderLog } from './complete-older-log.ts'
 import type { InstallDecisions } from './follow-decisions.ts'
 import { installMetrics } from './metrics.ts'
 import { type WrittenInstalls, writeInstalls } from './write-installs.ts'
@@ -77,7 +77,7 @@ export function installWriter({
     async handle(batch) {
       // 1. First batch of a log: inserts of an older log are over, and views have its last rows. A crash now: done again.
       if (batch.state === undefined && begun.get(batch.partition) !== batch.source) {
-        await beginLog(clickhouse, batch, batch_records_max)
+        await completeOlderLog(clickhouse, batch, batch_records_max)
         begun.set(batch.partition, batch.source)
       }
       // 2. What earlier batches wrote is known. Rows of this batch, which an earlier try may have left, do not count.
@@ -100,7 +100,7 @@ export function installWriter({
       metrics?.observe(found.replacements, now())
     },
     findMisfit: (at) =>
-      findMisfit<RowPlace>(at, {
+      misfitOfLastRow<RowPlace>(at, {
         hasRow: async (last) =>
           (await hasInstallRow(clickhouse, at, last)) || wasErased(await newestTombstones(erased), last),
         hasRowsBehind: (offset) => hasInstallRowsBehind(clickhouse, at, offset),

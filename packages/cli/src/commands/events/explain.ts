@@ -1,7 +1,7 @@
 import type { InstallRecord } from '@tributary/contracts/install-record'
 import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
-import { tellInstall } from '../../explain/tell-install.ts'
+import { installStory } from '../../explain/install-story.ts'
 import { refusal, request } from '../../http.ts'
 import { print } from '../../output.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
@@ -28,7 +28,7 @@ export function explainCommand(program: Command): void {
       const answer = await request(url, { headers: { authorization: `Bearer ${key}` } })
       if (answer.status !== 200) throw refusal(answer)
       const record = answer.body as InstallRecord
-      print({ json }, record, json === true ? '' : tellInstall(record, columns()))
+      print({ json }, record, json === true ? '' : installStory(record, columns()))
     })
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }

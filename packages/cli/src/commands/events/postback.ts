@@ -46,8 +46,8 @@ async function verify(path: string, options: PostbackOptions): Promise<void> {
   const { body, protocol } = await readPostbackFile(path, options.protocol)
   const judged = judgePostback({ protocol, body: body.toString() }, applePostbackKeys())
   const { verdict, reason, key, environment, ...said } = judged
-  const told = Object.entries(said).map(([field, value]) => [field, value === '' ? null : value])
-  const text = lines({ verdict, reason: reasonText(judged), key, environment, ...Object.fromEntries(told) })
+  const fields = Object.entries(said).map(([field, value]) => [field, value === '' ? null : value])
+  const text = lines({ verdict, reason: reasonText(judged), key, environment, ...Object.fromEntries(fields) })
   print(options, { protocol, verdict, reason, key }, text)
 }
 

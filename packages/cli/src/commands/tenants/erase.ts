@@ -53,10 +53,10 @@ export function eraseCommands(program: Command): void {
     .addHelpText('after', runHelp)
     .action(async (options: { json?: boolean }) => {
       let answer = await admin(erasureRoutes.runErasures, { body: {} })
-      for (let told = ''; !answer.done; ) {
+      for (let shown = ''; !answer.done; ) {
         const line = untilNow(answer)
-        if (line !== told && !options.json) process.stderr.write(`${line}\n`)
-        told = line
+        if (line !== shown && !options.json) process.stderr.write(`${line}\n`)
+        shown = line
         answer = await admin(erasureRoutes.runErasures, { body: { run: answer.run } })
       }
       const { drained, rows, batches } = answer

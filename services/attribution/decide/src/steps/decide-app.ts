@@ -8,7 +8,7 @@ import type { AttributionApps } from '@tributary/tenancy/attribution/attribution
 import type { Lookups } from '../lookups/lookups.ts'
 import { decideInOrder } from './decide-in-order.ts'
 import { type AppWork, type KnownFacts, loadEvidence, loadFacts } from './evidence.ts'
-import { findRedecisions } from './find-redecisions.ts'
+import { findTouched } from './find-touched.ts'
 import type { Landed } from './landed.ts'
 import { publishDecisions } from './publish.ts'
 
@@ -67,28 +67,28 @@ export async function decideApp(
   const evidence = await loadEvidence(lookups, geo, work, known)
   const decided_at_ms = now()
   const decided = await decideInOrder(evidence, decided_at_ms)
-  const touched = await findRedecisions(lookups, work, evidence, decided)
+  const touched = await findTouched(lookups, work, evidence, decided)
   // A second try publishes unchanged decisions too: a decision of a try that sleeps may still land.
-  const told = decided.filter(({ changed, install }) => changed || (decided_at.try > 1 && !landed.has(install)))
+  const due = decided.filter(({ changed, install }) => changed || (decided_at.try > 1 && !landed.has(install)))
   // 5. What these decisions change is on the list. It comes before the decisions: a try that finds its own decision
   //    written finds nothing changed, and would add nothing.
   await redecisions.add(touched)
   // 6. The decisions are durable. A crash after it: the batch is decided again, under a higher number of the try. A publish that
   //    fails may have come, or still come.
-  for (const { install } of told) landed.delete(install)
+  for (const { install } of due) landed.delete(install)
   await publishDecisions(
     broker,
-    told.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
+    due.map((one) => ({ ...one.decided, decided_at_ms, decided_at })),
   )
   for (const { install } of decided) landed.add(install)
-  const has = new Set(decided.map(({ install }) => install.install_uuid))
-  const unknown = [...work.again].filter((uuid) => !has.has(uuid)).length
+  const found = new Set(decided.map(({ install }) => install.install_uuid))
+  const unknown = [...work.again].filter((uuid) => !found.has(uuid)).length
   return {
-    published: told.length,
+    published: due.length,
     touched: touched.length,
     dropped: [
       { reason: 'no_install', count: unknown },
-      { reason: 'unchanged', count: decided.length - told.length },
+      { reason: 'unchanged', count: decided.length - due.length },
     ].filter(({ count }) => count > 0),
   }
 }

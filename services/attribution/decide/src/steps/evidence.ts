@@ -71,16 +71,16 @@ export interface KnownFacts {
 /** Loads what clicks and verdicts have no part in; the facts of the batch must be stored. */
 export async function loadFacts(lookups: Lookups, { app, facts, again }: AppWork): Promise<KnownFacts> {
   const named = new Set([...facts.map(({ install_uuid }) => install_uuid), ...again])
-  const told = Map.groupBy(facts.filter(isAlias), ({ install_uuid }) => install_uuid)
+  const aliases = Map.groupBy(facts.filter(isAlias), ({ install_uuid }) => install_uuid)
   // All together as many more as the batch has aliases, or twice that.
-  const byMore = Map.groupBy(named, (uuid) => roundUp(told.get(uuid)?.length ?? 0))
+  const byMore = Map.groupBy(named, (uuid) => roundUp(aliases.get(uuid)?.length ?? 0))
   const stored = await Promise.all(
     [...byMore].map(([users_more, uuids]) => lookups.facts(app.app_id, uuids, { users_more })),
   )
   const all = withFacts(new Map(stored.flatMap((found) => [...found])), facts)
   const own = new Map([...all].map(([uuid, of]) => [uuid, decidingFacts(of)]))
   const pushedOut = new Map(
-    [...told].map(([uuid, added]) => {
+    [...aliases].map(([uuid, added]) => {
       const isAdded = createPlaces(added)
       const of = all.get(uuid)!
       const before = [...decidingAliases(of.filter((fact) => !isAdded(fact))), ...added]

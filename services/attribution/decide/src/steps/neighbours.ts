@@ -55,10 +55,10 @@ export async function findNeighbours(
     ),
   ])
   const byUser = Map.groupBy(ofUsers, ({ match_key }) => match_key)
-  const told = (fact: Fact): string[] =>
+  const ofAlias = (fact: Fact): string[] =>
     userKeys(fact).flatMap((key) => (byUser.get(key) ?? []).map(({ install_uuid }) => install_uuid))
-  const before = (fact: Fact) => [...(fact.kind === 'install' ? crowds.before(fact) : []), ...told(fact)]
-  const after = (fact: Fact) => [...(fact.kind === 'install' ? crowds.after(fact) : []), ...told(fact)]
+  const before = (fact: Fact) => [...(fact.kind === 'install' ? crowds.before(fact) : []), ...ofAlias(fact)]
+  const after = (fact: Fact) => [...(fact.kind === 'install' ? crowds.after(fact) : []), ...ofAlias(fact)]
   const inNetwork = Map.groupBy(networks, ({ match_key }) => match_key)
   for (const rows of inNetwork.values()) rows.sort((a, b) => a.received_at_ms - b.received_at_ms)
   const nearest = ({ install_uuid, ip, received_at_ms }: Pick<InstallFact, 'install_uuid' | 'ip' | 'received_at_ms'>) =>

@@ -72,11 +72,11 @@ const remembered_keys_max = 100_000
 function countKeys(): (keys: readonly EventKey[]) => number {
   let recent = new Set<string>()
   let older = new Set<string>()
-  const has = (identity: string) => recent.has(identity) || older.has(identity)
+  const isKnown = (identity: string) => recent.has(identity) || older.has(identity)
   return (keys) => {
     let count = 0
     for (const { app_id, event_key, key_day } of keys) {
-      if (duplicateDays(key_day).some((day) => has(`${app_id}/${day}/${event_key}`))) continue
+      if (duplicateDays(key_day).some((day) => isKnown(`${app_id}/${day}/${event_key}`))) continue
       recent.add(`${app_id}/${key_day}/${event_key}`)
       count += 1
       if (recent.size < remembered_keys_max / 2) continue

@@ -42,12 +42,12 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
   const failed = Promise.withResolvers<never>()
   failed.promise.catch(() => {})
   let turn = Promise.resolve()
-  const tellProgress = () => {
+  const reportProgress = () => {
     const read = total - leftOf(ranges)
     tally.reached(read, total, `${read} of ${total} records`)
   }
 
-  tellProgress()
+  reportProgress()
 
   async function take({ partition, records }: Chunk): Promise<void> {
     const range = ranges.get(partition)
@@ -61,7 +61,7 @@ export async function readLog(deps: ReadLogDeps, onRead: (read: ReadEnvelope[]) 
     }
     await onRead(read)
     range.next = Math.max(range.next, (records.at(-1)?.offset ?? 0) + 1)
-    tellProgress()
+    reportProgress()
   }
 
   const consumption = await broker.consume({

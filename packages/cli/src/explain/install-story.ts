@@ -8,7 +8,7 @@ import { flagMeanings, lostReasons, methodNames, methodReasons } from './words.t
 const named_max = 20
 
 /** The record of an install as a story for somebody who buys installs, in lines of at most `columns`. */
-export function tellInstall(record: InstallRecord, columns: number): string {
+export function installStory(record: InstallRecord, columns: number): string {
   const { app_id, install_uuid, installed_at_ms, verdict, rule_version } = record
   return layOut(
     [
@@ -137,11 +137,11 @@ function windows({ click_hours, probabilistic_hours, reinstall_days }: Windows):
 function changes({ history, verdict, pending }: InstallRecord): Section['paragraphs'] {
   if (history.length === 0) return []
   const shown = history.slice(-named_max)
-  const now = verdict === null ? (pending ? 'waits for a click' : 'no verdict') : told(verdict)
-  return [...shown.map((one) => `From ${time(one.decided_at_ms)}: ${told(one)}`), `Now: ${now}`]
+  const now = verdict === null ? (pending ? 'waits for a click' : 'no verdict') : verdictText(verdict)
+  return [...shown.map((one) => `From ${time(one.decided_at_ms)}: ${verdictText(one)}`), `Now: ${now}`]
 }
 
-const told = (verdict: Verdict): string =>
+const verdictText = (verdict: Verdict): string =>
   [
     nameOf(verdict),
     ...(verdict.reinstall ? ['a reinstall'] : []),

@@ -21,7 +21,7 @@ interface ChangedClick {
  * Installs that are to be decided again because of what was decided, or what was found, about the installs of a batch
  * (docs/attribution.md#re-decisions). All of them are later than what changed, by install time or by receipt.
  */
-export async function findRedecisions(
+export async function findTouched(
   lookups: Lookups,
   { app, facts }: AppWork,
   evidence: Evidence,
@@ -113,11 +113,11 @@ async function findByNeighbours(
   decided: readonly DecidedInstall[],
   decidedNow: ReadonlySet<string>,
 ): Promise<string[]> {
-  const told = facts.filter(({ kind }) => kind === 'alias').map(({ install_uuid }) => install_uuid)
+  const aliased = facts.filter(({ kind }) => kind === 'alias').map(({ install_uuid }) => install_uuid)
   const moved = decided.filter(isMoved)
   const sources = [
     ...moved.map((one) => ({ own: one.facts, since: sinceOf(one), added: one.newest === null })),
-    ...[...new Set(told)].flatMap((uuid) => {
+    ...[...new Set(aliased)].flatMap((uuid) => {
       const own = evidence.facts.get(uuid) ?? []
       const since = installOf(own)
       const out = evidence.pushedOut.get(uuid) ?? []
@@ -148,10 +148,10 @@ async function findByNeighbours(
 
   /** What is only added to others takes no flag away from them. */
   function touchedBy({ source: { added }, sharing, inNetwork }: (typeof near)[number]): string[] {
-    const has = (uuid: string) => newest.get(uuid)?.verdict
+    const verdictOf = (uuid: string) => newest.get(uuid)?.verdict
     return [
-      ...sharing.filter((uuid) => !(added && has(uuid)?.reinstall === true)),
-      ...inNetwork.filter((uuid) => !(added && has(uuid)?.fraud_flags.includes('install_burst') === true)),
+      ...sharing.filter((uuid) => !(added && verdictOf(uuid)?.reinstall === true)),
+      ...inNetwork.filter((uuid) => !(added && verdictOf(uuid)?.fraud_flags.includes('install_burst') === true)),
     ]
   }
 }

@@ -1,7 +1,7 @@
 import type { Candidate } from '@tributary/contracts/attribution/verdict'
 import type { InstallRecord } from '@tributary/contracts/install-record'
 import { expect, test } from 'vitest'
-import { tellInstall } from '../../src/explain/tell-install.ts'
+import { installStory } from '../../src/explain/install-story.ts'
 
 const installed_at_ms = Date.UTC(2026, 5, 1, 12)
 const minute_ms = 60_000
@@ -84,26 +84,26 @@ const stories: Record<string, InstallRecord> = {
 }
 
 test.for(Object.entries(stories))('tells the story of %s', ([, told]) => {
-  const story = tellInstall(told, 80)
+  const story = installStory(told, 80)
   expect(story).toMatchSnapshot()
   for (const line of story.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
 })
 
 test('a waiting install is not called decided', () => {
-  const story = tellInstall(stories['an install that waits for its click']!, 80)
+  const story = installStory(stories['an install that waits for its click']!, 80)
   expect(story).toContain('Not decided yet')
   expect(story).not.toContain('Decided by')
 })
 
 test('no window is claimed that may be another: a link may have its own', () => {
   const lost = clickOf(4, 9 * 24 * hour_ms, { reason: 'outside_window' })
-  const story = tellInstall(record({ candidates: [lost] }), 400)
+  const story = installStory(record({ candidates: [lost] }), 400)
   expect(story).toContain('It lost: it came too long before the install for its window')
   expect(story).not.toContain('Its window is')
 })
 
 test('long words, control characters and long lists keep the story readable', () => {
-  const story = tellInstall(
+  const story = installStory(
     record({
       verdict: { ...adnet, campaign: `a\u001b[31m${'x'.repeat(128)}`, ext_click_id: 'y'.repeat(512) },
       candidates: Array.from({ length: 200 }, (_, n) => clickOf(1, n + 1, { reason: 'older_click' })),

@@ -7,7 +7,7 @@ import { countedRows, countedTables, hasNewerLog } from './written-rows.ts'
  * Compares what the tables counted of a partition with what its group committed. Less: parts of a table were lost. More,
  * behind the batch that is open: the log or its offsets were put back to an earlier state.
  */
-export async function findMisfit(
+export async function misfitOfCounts(
   clickhouse: Clickhouse,
   { source, partition, state, open_to }: TakenOver,
 ): Promise<Misfit | null> {

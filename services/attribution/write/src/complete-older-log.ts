@@ -18,7 +18,7 @@ const filled = derivedNames.filter((name) => derivedOf(name).from === 'installs_
  * more, so `installs_v1` may hold rows that a view lacks. Only the last batch of a log can be half-done, and it had at
  * most `records_max` records.
  */
-export async function beginLog(clickhouse: Clickhouse, batch: NewLog, records_max: number): Promise<void> {
+export async function completeOlderLog(clickhouse: Clickhouse, batch: NewLog, records_max: number): Promise<void> {
   const [consumer] = batch.token.split('/')
   // An insert of the older log that lands after the look-up would cancel a decision a second time.
   if (await clickhouse.isInserting(`${consumer}/${batch.topic}/${batch.partition}/`)) {

@@ -3,7 +3,7 @@ import { attribute } from '@tributary/domain/attribute/attribute'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { DecidedInstall } from '../src/steps/decide-in-order.ts'
 import type { Evidence } from '../src/steps/evidence.ts'
-import { findRedecisions } from '../src/steps/find-redecisions.ts'
+import { findTouched } from '../src/steps/find-touched.ts'
 import { memoryLookups } from './model/memory-lookups.ts'
 import { app_id, click, install, t0 } from './model/story.ts'
 import { apps } from './model/world.ts'
@@ -40,7 +40,7 @@ test('others get their turn while the installs that see changed clicks are looke
   let now_ms = 0
   vi.spyOn(performance, 'now').mockImplementation(() => now_ms++)
   let turns = 0
-  const finding = findRedecisions(
+  const finding = findTouched(
     lookups,
     { app, facts: [], again: new Set(), isErasedClick: () => false },
     evidence,
