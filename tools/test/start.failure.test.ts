@@ -170,8 +170,8 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
     try {
       const { code, stdout } = await tributary('doctor --json', settings)
       expect(code).toBe(1)
-      const checks = JSON.parse(stdout).checks as { name: string; ok: boolean; mend: string | null }[]
-      const found = checks.map(({ name, ok, mend }) => [name, ok, (mend ?? '').includes('TRIBUTARY_')])
+      const checks = JSON.parse(stdout).checks as { name: string; ok: boolean; fix: string | null }[]
+      const found = checks.map(({ name, ok, fix }) => [name, ok, (fix ?? '').includes('TRIBUTARY_')])
       expect(found).toEqual([
         ['node', true, false],
         ['admin token', true, false],

@@ -34,5 +34,5 @@ export async function findInstance(config: CliConfig): Promise<Instance> {
 /** The finding and its fix when the address and the folder belong to different starts. */
 export const otherInstance = ({ url, start_url, data_dir }: CliConfig) => ({
   found: `TRIBUTARY_URL (${url}) is not the service that started last on ${resolve(data_dir)}${start_url === null ? '' : `, which answers at ${start_url}`}`,
-  mend: 'Set TRIBUTARY_URL and TRIBUTARY_DATA_DIR for the same start: source the demo.env of its folder, or unset TRIBUTARY_URL.',
+  fix: 'Set TRIBUTARY_URL and TRIBUTARY_DATA_DIR for the same start: source the demo.env of its folder, or unset TRIBUTARY_URL.',
 })

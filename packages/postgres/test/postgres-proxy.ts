@@ -34,7 +34,7 @@ export async function openPostgresProxy(target: string) {
     silence() {
       mode = 'silent'
     },
-    mend() {
+    repair() {
       mode = 'open'
       breakAll()
     },

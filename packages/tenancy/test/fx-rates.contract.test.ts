@@ -79,7 +79,7 @@ test('a load is known within two seconds, and while PostgreSQL is away the last 
   const proxy = await openPostgresProxy(db.url)
   const pool = openPostgres({ url: proxy.url, pool_max: 2, statement_timeout_ms: 1_000, connect_timeout_ms: 1_000 })
   onTestFinished(async () => {
-    proxy.mend()
+    proxy.repair()
     await pool.end()
     await proxy.close()
   })
@@ -98,6 +98,6 @@ test('a load is known within two seconds, and while PostgreSQL is away the last 
   await expect(fxRates.find([{ day: '2026-03-05', currency: 'JPY' }])).rejects.toMatchObject({ code: 'unavailable' })
   now_ms += 1
   await expect(find()).rejects.toMatchObject({ code: 'unavailable' })
-  proxy.mend()
+  proxy.repair()
   expect(await find()).toEqual({ usd: '1.15', units: '1' })
 })

@@ -39,6 +39,6 @@ const hour_ms = 3_600_000
 const lateSince = (oldest_ms: number) => ({
   code: 'erasures_wait',
   message: `A request for erasure has waited since ${new Date(oldest_ms).toISOString()}, longer than ${limits.erasure_late_ms / hour_ms} hours.`,
-  mend: 'Is the eraser running? Its log names what it waits for: see "Deletion requests" in docs/operations.md. Then: npx tributary erase run',
+  fix: 'Is the eraser running? Its log names what it waits for: see "Deletion requests" in docs/operations.md. Then: npx tributary erase run',
   refuses: false,
 })

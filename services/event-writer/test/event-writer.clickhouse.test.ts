@@ -167,12 +167,12 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
             mayCrash()
           },
         }
-        const mend = broken === null ? undefined : await breakInserts(app_id, broken)
+        const fix = broken === null ? undefined : await breakInserts(app_id, broken)
         const running = await start(broker, fragile, mayCrash)
         if (sweeps) await transactionSweep(clickhouse)()
         await until(() => left < 0 || allDone(broker)(), 'crash or end')
         await running.close()
-        await mend?.()
+        await fix?.()
       }
       broker.chunk_records_max = chunk
       await runToEnd(broker)
@@ -189,7 +189,7 @@ test('a batch that a failing view left half-done is completed in every other tab
   const app_id = newAppId()
   const broker = memoryBroker(partitions, now)
   await broker.publish([recordOf(envelopeOf(app_id, 'i', [event('1'), event('1'), event('2')]), 0)])
-  const mend = await breakInserts(app_id)
+  const fix = await breakInserts(app_id)
   let failures = 0
   const running = await start(broker, {
     async insert(block) {
@@ -203,7 +203,7 @@ test('a batch that a failing view left half-done is completed in every other tab
   })
   await until(allDone(broker), 'the batch')
   await running.close()
-  await mend()
+  await fix()
   expect(failures).toBe(1)
   expect(await tablesOf(app_id)).toEqual(modelOf(broker))
 })

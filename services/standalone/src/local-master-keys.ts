@@ -61,8 +61,8 @@ function masterKeyFileTroubles(data_dir: string): () => Trouble[] {
   const used = readPrivateFile(path)
   return () => {
     const message = findFault(path, used)
-    const mend = 'Put the key there from your copy (chmod 600) before the next start.'
-    return message === null ? [] : [{ code: 'master_key_file', message, mend, refuses: false }]
+    const fix = 'Put the key there from your copy (chmod 600) before the next start.'
+    return message === null ? [] : [{ code: 'master_key_file', message, fix, refuses: false }]
   }
 }
 

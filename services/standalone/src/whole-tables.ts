@@ -9,7 +9,7 @@ import { every } from '@tributary/service-kit/service/every'
 import type { Trouble } from '@tributary/service-kit/service/health'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import { mendInstalls } from '@tributary/tables/attribution/mend-installs'
+import { completeInstalls } from '@tributary/tables/attribution/complete-installs'
 import { type Repair, repairTables } from '@tributary/tables/repair/repair-tables'
 import { Counter, type Registry } from 'prom-client'
 import { writePrivateFile } from './local-secrets.ts'
@@ -54,7 +54,7 @@ export async function keepTablesWhole(
     clickhouse,
     goesOn: await findOpenPositions(broker),
     everything: existsSync(incomplete),
-    mend: { installs_v1: mendInstalls },
+    fix: { installs_v1: completeInstalls },
     logger,
     beforeRefill: async () => {
       await disk.opened(new AbortController().signal)
@@ -67,7 +67,7 @@ export async function keepTablesWhole(
   for (const { table } of repair.broken) broken.inc({ table })
   let found = [...startTroubles(repair), ...(events_gone ? [goneTrouble] : [])]
   troubles.push(() => found)
-  for (const { code, message, mend } of found) logger.error({ code, mend }, message)
+  for (const { code, message, fix } of found) logger.error({ code, fix }, message)
   watchParts(clickhouse, service, broken, part_check_pause_ms)
   return {
     reread: existsSync(marker),
@@ -76,7 +76,7 @@ export async function keepTablesWhole(
       rmSync(marker, { force: true })
     },
     filled() {
-      found = found.filter(({ mend }) => mend === undefined)
+      found = found.filter(({ fix }) => fix === undefined)
     },
   }
 }
@@ -89,13 +89,13 @@ async function findOpenPositions(broker: Broker) {
 
 function startTroubles({ reread, beyond, lost_events }: Repair): Trouble[] {
   const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds.`
-  const mend = 'For what is older: npx tributary replay --from-audit'
+  const fix = 'For what is older: npx tributary replay --from-audit'
   const again = `Rows of ${reread.join(', ')} were lost. The log is read again and brings what it still holds.`
   const clicks = 'For clicks that are older: npx tributary replay --from-audit'
   const other = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
   return [
-    ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, mend, refuses: false }] : []),
-    ...(reread.length > 0 ? [{ code: 'rows_lost', message: again, mend: clicks, refuses: false }] : []),
+    ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, fix, refuses: false }] : []),
+    ...(reread.length > 0 ? [{ code: 'rows_lost', message: again, fix: clicks, refuses: false }] : []),
     ...(beyond.length > 0 ? [{ code: 'rows_lost', message: other, refuses: false }] : []),
   ]
 }
@@ -104,7 +104,7 @@ const goneTrouble: Trouble = {
   code: 'events_lost',
   message:
     'Tables and log are empty, and the audit store holds requests of before: their events are gone, unless all of them were rejected.',
-  mend: 'npx tributary replay --from-audit',
+  fix: 'npx tributary replay --from-audit',
   refuses: false,
 }
 
@@ -142,7 +142,7 @@ const nameOf = ({ table, name }: Pick<CutPart, 'table' | 'name'>) => `${table}/$
 const cutTrouble = ({ table, name }: CutPart): Trouble => ({
   code: 'part_broken',
   message: `Part ${name} of ${table} was cut off on the disk.`,
-  mend: 'The next start repairs it: stop and start.',
+  fix: 'The next start repairs it: stop and start.',
   refuses: false,
 })
 

@@ -65,7 +65,7 @@ test('lost events are told on /health, and the log is read again, at later start
   const path = await activePart('events_raw_v1')
   await clickhouse.reopen(async () => rmSync(path, { recursive: true }))
   expect(await keepWhole()).toMatchObject({ reread: true })
-  expect(troubles()).toMatchObject([{ code: 'events_lost', mend: expect.stringContaining('--from-audit') }])
+  expect(troubles()).toMatchObject([{ code: 'events_lost', fix: expect.stringContaining('--from-audit') }])
   const again = await keepWhole()
   expect(again).toMatchObject({ reread: true })
   await again.settle()

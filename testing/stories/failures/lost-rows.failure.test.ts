@@ -107,7 +107,7 @@ it('an emptied ClickHouse is filled again from the log at the next start', async
 it('tables and log that are both gone are told, until a replay of the audit store has brought their events back', async () => {
   for (const folder of ['clickhouse', 'log']) rmSync(join(data_dir, folder), { recursive: true })
   const again = await start()
-  expect(await troublesOf(again)).toMatchObject([{ code: 'events_lost', mend: 'npx tributary replay --from-audit' }])
+  expect(await troublesOf(again)).toMatchObject([{ code: 'events_lost', fix: 'npx tributary replay --from-audit' }])
   expect(again.output()).toContain('Tables and log are empty')
   const env = { ...process.env, TRIBUTARY_URL: again.url, TRIBUTARY_DATA_DIR: data_dir }
   const command = join(import.meta.dirname, '..', '..', '..', 'packages', 'cli', 'bin', 'tributary.mjs')

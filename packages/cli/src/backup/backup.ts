@@ -124,8 +124,8 @@ async function refuse(data_dir: string, folder: string): Promise<void> {
 async function refuseOther(config: CliConfig): Promise<void> {
   const instance = await findInstance(config).catch(() => 'away' as const)
   if (instance !== 'other' && instance !== 'wrong_token') return
-  const { found, mend } = otherInstance(config)
-  throw new CliError('other_service', `${found}. ${mend}`)
+  const { found, fix } = otherInstance(config)
+  throw new CliError('other_service', `${found}. ${fix}`)
 }
 
 function isFree(data_dir: string): boolean {

@@ -5,11 +5,11 @@ export interface Check {
   /** What the check found, in words. */
   found: string
   /** How to fix it; null when the check passed. */
-  mend: string | null
+  fix: string | null
 }
 
 /** A part that does not answer within this time counts as unreachable. */
 export const check_ms_max = 8000
 
-export const passed = (name: string, found: string): Check => ({ name, ok: true, found, mend: null })
-export const failed = (name: string, found: string, mend: string): Check => ({ name, ok: false, found, mend })
+export const passed = (name: string, found: string): Check => ({ name, ok: true, found, fix: null })
+export const failed = (name: string, found: string, fix: string): Check => ({ name, ok: false, found, fix })

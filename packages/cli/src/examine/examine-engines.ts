@@ -55,7 +55,7 @@ async function within(name: string, setting: string, examination: Examination): 
   )
   const looked = withService(async (service) => passed(name, await examination(service))).catch((error: unknown) => {
     const refusal = toRefusal(name, setting, error)
-    if (refusal instanceof EngineRefused) return failed(name, refusal.reason, refusal.mend)
+    if (refusal instanceof EngineRefused) return failed(name, refusal.reason, refusal.fix)
     return failed(name, refusal.message, `Check ${setting} and the settings that belong to it.`)
   })
   const check = await Promise.race([looked, silent])

@@ -60,17 +60,17 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
     ]
   if (instance === 'not_found') return [failed('admin API', `${url} answers 404 to this machine`, adminFenceHint)]
   if (instance === 'same' || instance === 'unknown') return [passed('admin API', 'answers')]
-  const { found, mend } = otherInstance(config)
-  return [failed('admin API', found, mend)]
+  const { found, fix } = otherInstance(config)
+  return [failed('admin API', found, fix)]
 }
 
-async function examineService(name: string, url: string, mend: string): Promise<Check[]> {
+async function examineService(name: string, url: string, fix: string): Promise<Check[]> {
   try {
     const health = await request(`${url}/health`, { signal: AbortSignal.timeout(check_ms_max) })
-    return [...serviceChecks(name, url, health, mend), clockCheck(health)]
+    return [...serviceChecks(name, url, health, fix), clockCheck(health)]
   } catch (error) {
     if (!(error instanceof CliError)) throw error
-    return [failed(name, error.message, mend)]
+    return [failed(name, error.message, fix)]
   }
 }
 
@@ -111,16 +111,16 @@ async function diskCheck(folder: string, free_bytes_min: number): Promise<Check>
   const level = diskLevel(space, free_bytes_min, 'ok')
   const found = `${gib(space.free_bytes)} of ${gib(space.size_bytes)} GiB free at ${there}`
   if (level === 'ok') return passed('disk', found)
-  const mend = `Keep ${gib(free_bytes_min)} GiB and a tenth of the disk free, or move TRIBUTARY_DATA_DIR to a larger disk.`
-  return failed('disk', level === 'full' ? `${found}: new events are refused` : found, mend)
+  const fix = `Keep ${gib(free_bytes_min)} GiB and a tenth of the disk free, or move TRIBUTARY_DATA_DIR to a larger disk.`
+  return failed('disk', level === 'full' ? `${found}: new events are refused` : found, fix)
 }
 
 const gib = (bytes: number) => (bytes / 1024 ** 3).toFixed(1)
 
-function serviceChecks(name: string, url: string, { status, body }: Answer, mend: string): Check[] {
+function serviceChecks(name: string, url: string, { status, body }: Answer, fix: string): Check[] {
   const { bindings, troubles = [] } = (body ?? {}) as Partial<HealthReply>
   if (status !== 200 || typeof bindings !== 'object' || bindings === null) {
-    return [failed(name, `${url}/health answers ${status}, unlike Tributary`, mend)]
+    return [failed(name, `${url}/health answers ${status}, unlike Tributary`, fix)]
   }
   const checks = Object.entries(bindings).map(([binding, state]) => {
     if (state?.status === 'ok') return passed(`${name}: ${binding}`, 'ok')
@@ -130,13 +130,13 @@ function serviceChecks(name: string, url: string, { status, body }: Answer, mend
       'See the log of the service for the reason. The service continues once it is back.',
     )
   })
-  const found = troubles.map(({ code, message, mend }) =>
-    failed(`${name}: ${code}`, message ?? 'Details are shown only on the machine of the service.', mend ?? troubleMend),
+  const found = troubles.map(({ code, message, fix }) =>
+    failed(`${name}: ${code}`, message ?? 'Details are shown only on the machine of the service.', fix ?? troubleFix),
   )
   return [passed(name, url), ...checks, ...found]
 }
 
-const troubleMend = 'See "When something is wrong" in docs/operations.md.'
+const troubleFix = 'See "When something is wrong" in docs/operations.md.'
 
 function clockCheck({ headers }: Answer): Check {
   const theirs = Date.parse(headers.get('date') ?? '')

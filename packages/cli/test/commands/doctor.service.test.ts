@@ -33,12 +33,12 @@ describe('tributary doctor', () => {
     const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: join(folder, 'data') })
     const { ok, checks } = JSON.parse(run.stdout) as {
       ok: boolean
-      checks: { name: string; ok: boolean; mend: string }[]
+      checks: { name: string; ok: boolean; fix: string }[]
     }
     const failed = checks.filter((check) => !check.ok)
     expect({ code: run.code, ok }).toEqual({ code: 1, ok: false })
     expect(failed.map(({ name }) => name)).toEqual(['admin token', 'service: queues', 'service: disk_full', 'clock'])
-    expect(failed.every(({ mend }) => mend.length > 0)).toBe(true)
+    expect(failed.every(({ fix }) => fix.length > 0)).toBe(true)
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
   })
 
@@ -53,9 +53,9 @@ describe('tributary doctor', () => {
     const find = async (status: number, body: object) => {
       const env = await service(admin(status, body))
       const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: folder })
-      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; mend: string | null }[] }
-      const { ok, mend } = checks.find(({ name }) => name === 'admin API')!
-      return [ok, mend]
+      const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; fix: string | null }[] }
+      const { ok, fix } = checks.find(({ name }) => name === 'admin API')!
+      return [ok, fix]
     }
     expect(await find(200, { ...ready, instance: 'ours' })).toEqual([true, null])
     expect(await find(200, { ...ready, instance: 'other' })).toEqual([false, expect.stringContaining('demo.env')])
@@ -83,7 +83,7 @@ describe('tributary doctor', () => {
   })
 
   it('shows the fix of a trouble, also for services of --service', async () => {
-    const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', mend: 'npx tributary rebuild' }
+    const trouble = { code: 'tables_lack_rows', message: 'Partition 3 lacks rows.', fix: 'npx tributary rebuild' }
     const env = await service({
       'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
     })

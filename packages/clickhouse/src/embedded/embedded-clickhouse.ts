@@ -7,8 +7,8 @@ import { insertSettings } from '../insert-settings.ts'
 import { querySettings, settingsSql } from '../settings-sql.ts'
 import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
-import { mendDedupeLogs } from './mend-dedupe-logs.ts'
 import { openSessionPool } from './session-pool.ts'
+import { trimDedupeLogs } from './trim-dedupe-logs.ts'
 
 export interface EmbeddedOptions {
   /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
@@ -88,7 +88,7 @@ export async function openEmbeddedClickhouse({
 }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
   const watched = watchCalls(onStuck)
-  const forgotten_tokens = await mendDedupeLogs(data_dir)
+  const forgotten_tokens = await trimDedupeLogs(data_dir)
   const { chdb, engine, sessions } = await openEngine(data_dir, watched)
   const reads = openSessionPool(sessions.slice(0, 1))
   const writes = openSessionPool(sessions.slice(1))

@@ -16,7 +16,7 @@ const HealthReply = z.object({
           .string()
           .optional()
           .describe('For operators: absent behind a proxy, or outside `TRIBUTARY_ADMIN_NETWORKS`.'),
-        mend: z.string().optional().describe('How to fix it, with a command where there is one.'),
+        fix: z.string().optional().describe('How to fix it, with a command where there is one.'),
       }),
     )
     .optional()

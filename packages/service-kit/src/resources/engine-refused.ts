@@ -1,15 +1,15 @@
 import { StartRefused } from '../settings/start-refused.ts'
 
-/** A server can't be used as things are: `reason` says what was found, `mend` what to do. */
+/** A server can't be used as things are: `reason` says what was found, `fix` what to do. */
 export class EngineRefused extends StartRefused {
   override name = 'EngineRefused'
   readonly reason: string
-  readonly mend: string
+  readonly fix: string
 
-  constructor(reason: string, mend: string, options?: ErrorOptions) {
-    super(`${reason} ${mend}`, options)
+  constructor(reason: string, fix: string, options?: ErrorOptions) {
+    super(`${reason} ${fix}`, options)
     this.reason = reason
-    this.mend = mend
+    this.fix = fix
   }
 }
 

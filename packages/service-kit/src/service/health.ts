@@ -29,7 +29,7 @@ export interface Trouble {
   code: string
   message: string
   /** The command that goes on, or what else to do; `tributary doctor` shows it. */
-  mend?: string
+  fix?: string
   /** Every request is refused meanwhile, so `/ready` answers 503. */
   refuses: boolean
 }
@@ -91,8 +91,8 @@ export function createHealth({ checks, now, registry, troubles = [], needs = [] 
     routes(app) {
       app.get('/health', async (request) => {
         const found = await bindings()
-        const wrong = allTroubles().map(({ code, message, mend }) =>
-          isOperator(request) ? { code, message, ...(mend !== undefined && { mend }) } : { code },
+        const wrong = allTroubles().map(({ code, message, fix }) =>
+          isOperator(request) ? { code, message, ...(fix !== undefined && { fix }) } : { code },
         )
         const ok = wrong.length === 0 && Object.values(found).every(({ status }) => status === 'ok')
         return { status: ok ? 'ok' : 'degraded', bindings: found, ...(wrong.length > 0 && { troubles: wrong }) }

@@ -28,37 +28,37 @@ const replay = 'npx tributary replay --from-audit'
 const watch = 'Nothing is missing. Wait for it with: npx tributary status --wait'
 
 /** The cause in words, and the command that goes on. docs/operations.md holds the same table. */
-const reasons: Record<string, { what: string; mend: string; lasts: 'until_read' | 'until_filled' }> = {
-  offset_moved: { what: 'its offset was moved', mend: watch, lasts: 'until_read' },
+const reasons: Record<string, { what: string; fix: string; lasts: 'until_read' | 'until_filled' }> = {
+  offset_moved: { what: 'its offset was moved', fix: watch, lasts: 'until_read' },
   tables_are_ahead: {
     what: 'the tables hold more than was committed: offsets of an earlier state came back',
-    mend: watch,
+    fix: watch,
     lasts: 'until_read',
   },
-  reread: { what: 'the log is read again because tables were filled again', mend: watch, lasts: 'until_read' },
+  reread: { what: 'the log is read again because tables were filled again', fix: watch, lasts: 'until_read' },
   log_ends_before: {
     what: 'the log ends before the committed offset: its newest records were lost',
-    mend: `The audit store holds them: ${replay}`,
+    fix: `The audit store holds them: ${replay}`,
     lasts: 'until_filled',
   },
   log_replaced: {
     what: 'other records stand where handled ones stood: the log was made anew',
-    mend: `The audit store holds what the old log had: ${replay}`,
+    fix: `The audit store holds what the old log had: ${replay}`,
     lasts: 'until_filled',
   },
   records_lost: {
     what: 'retention removed records of a batch that was begun and not finished',
-    mend: `The audit store holds them: ${replay}`,
+    fix: `The audit store holds them: ${replay}`,
     lasts: 'until_filled',
   },
   tables_lack_rows: {
     what: 'the tables lack rows that were committed',
-    mend: `For what is older than the log: ${replay}`,
+    fix: `For what is older than the log: ${replay}`,
     lasts: 'until_filled',
   },
 }
 const rebuild = 'Stop the event-writers, run npx tributary rebuild, start them.'
-const unknownReason = { what: 'log, offset and tables do not fit', mend: replay, lasts: 'until_filled' as const }
+const unknownReason = { what: 'log, offset and tables do not fit', fix: replay, lasts: 'until_filled' as const }
 
 const about = (reason: string) => reasons[reason] ?? unknownReason
 
@@ -71,9 +71,9 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
   const open = new Map<string, FoundMisfit>()
   const keyOf = (consumer: string, partition: number) => `${consumer}/${partition}`
 
-  function mendOf(misfit: FoundMisfit): string {
-    const { mend } = about(misfit.reason)
-    return misfit.reason === 'tables_lack_rows' && tables_on_server ? `${rebuild} ${mend}` : mend
+  function fixOf(misfit: FoundMisfit): string {
+    const { fix } = about(misfit.reason)
+    return misfit.reason === 'tables_lack_rows' && tables_on_server ? `${rebuild} ${fix}` : fix
   }
 
   function toTrouble(misfit: FoundMisfit): Trouble {
@@ -83,7 +83,7 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
     return {
       code: reason,
       message: `${consumer}, partition ${partition} of ${topic}: ${what} (${known}).`,
-      mend: mendOf(misfit),
+      fix: fixOf(misfit),
       refuses: false,
     }
   }

@@ -63,7 +63,7 @@ test('a needed binding that nobody checks counts as down', async () => {
 
 test('a stranger learns the code of a trouble and no more', async () => {
   const { app, troubles } = openHealth()
-  const trouble = { code: 'secrets_unreadable', message: 'Signing secrets of app_1.', mend: 'rotate-secret app_1' }
+  const trouble = { code: 'secrets_unreadable', message: 'Signing secrets of app_1.', fix: 'rotate-secret app_1' }
   troubles.push({ ...trouble, refuses: false })
   const seenBy = async (headers: Record<string, string>) =>
     (await app.inject({ url: '/health', headers })).json().troubles

@@ -49,7 +49,7 @@ test('a partition that lacks rows is a trouble that names it and the command, un
     {
       code: 'tables_lack_rows',
       message: expect.stringMatching(/^letter-reader, partition 0 of letters.sent.v1: .* \(committed 3, .* ends at 3,/),
-      mend: expect.stringMatching(/npx tributary rebuild.*npx tributary replay --from-audit/),
+      fix: expect.stringMatching(/npx tributary rebuild.*npx tributary replay --from-audit/),
       refuses: false,
     },
   ])
@@ -80,7 +80,7 @@ test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows'
     const misfits = createMisfitTroubles({ tables_on_server: false })
     misfits.found({ consumer: 'c', topic: 't', partition: 7, reason, committed: 5, next: -1, end: 4 })
     const [trouble] = misfits.troubles()
-    expect(trouble).toMatchObject({ code: reason, mend: expect.stringContaining('npx tributary ') })
+    expect(trouble).toMatchObject({ code: reason, fix: expect.stringContaining('npx tributary ') })
     expect(trouble!.message).toMatch(
       /partition 7 of t: .*committed 5, the log ends at 4, reading goes on at its beginning/,
     )
@@ -91,7 +91,7 @@ test('lost postbacks are told until a replay has brought them back', () => {
   const misfits = createMisfitTroubles({ tables_on_server: false })
   const place = { consumer: 'postback-writer', topic: topics.postbacksReceived.name, committed: 3, next: 0, end: 3 }
   misfits.found({ ...place, partition: 0, reason: 'tables_lack_rows' })
-  expect(misfits.troubles()).toMatchObject([{ mend: expect.stringContaining('npx tributary replay --from-audit') }])
+  expect(misfits.troubles()).toMatchObject([{ fix: expect.stringContaining('npx tributary replay --from-audit') }])
   misfits.caughtUp('postback-writer', 0)
   expect(misfits.troubles()).toHaveLength(1)
   misfits.filled()

@@ -12,7 +12,7 @@ export interface RepairOptions {
   everything?: boolean
   logger: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Makes what is left of a table that lost rows fit together, before others are filled from it; by table. */
-  mend?: Readonly<Record<string, (clickhouse: Clickhouse) => Promise<void>>>
+  fix?: Readonly<Record<string, (clickhouse: Clickhouse) => Promise<void>>>
   /** Called before the first table is emptied: from then on the log must be read again, also after a crash. */
   beforeRefill(): Promise<void>
 }
@@ -39,7 +39,7 @@ const records = 'schema_migrations_v1'
  * Nobody may write meanwhile. Killed half-way it does the same at the next start.
  */
 export async function repairTables(options: RepairOptions): Promise<Repair> {
-  const { clickhouse, goesOn, everything = false, mend = {}, logger, beforeRefill } = options
+  const { clickhouse, goesOn, everything = false, fix = {}, logger, beforeRefill } = options
   const broken = await findBrokenParts(clickhouse)
   const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
   for (const { table, name, lost } of broken) logger.error({ table, part: name, lost }, 'part of a table is broken')
@@ -64,7 +64,7 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   // Stamps that lost rows are smaller than they were, so figures go first.
   if (damaged.size > 0 || wanted.size > 0) await emptySettled(clickhouse)
   if (wanted.size > 0 || reread.length > 0) await beforeRefill()
-  for (const table of reread) await mend[table]?.(clickhouse)
+  for (const table of reread) await fix[table]?.(clickhouse)
   const refilled = wanted.size === 0 ? [] : await refillTables({ clickhouse, tables: wanted, logger })
   // The settler finds no day without a stamp.
   if (stampTables.some((table) => damaged.has(table))) await stampAgain(clickhouse)

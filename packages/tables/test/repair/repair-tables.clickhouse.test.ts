@@ -49,12 +49,12 @@ async function cutFiles({ path }: Part) {
   for (const name of await readdir(path)) if (name !== 'data.bin') await truncate(join(path, name), 0)
 }
 
-async function repair(goesOnAt = offset, mend: RepairOptions['mend'] = {}) {
+async function repair(goesOnAt = offset, fix: RepairOptions['fix'] = {}) {
   const steps: string[] = []
   const repaired = await repairTables({
     clickhouse,
     goesOn: [{ partition: 0, offset: goesOnAt }],
-    mend,
+    fix,
     logger: { info: () => {}, error: () => {} },
     beforeRefill: async () => void steps.push('before'),
   })
@@ -208,10 +208,10 @@ describe('at the start', () => {
     }
     const [part] = await activeParts(table)
     await clickhouse.reopen(() => cutFiles(part!))
-    const mended: string[] = []
-    const repaired = await repair(offset, { [table]: async () => void mended.push(table) })
+    const fixed: string[] = []
+    const repaired = await repair(offset, { [table]: async () => void fixed.push(table) })
     expect(repaired).toMatchObject({ reread: [table], beyond: [], noted: true })
-    expect([repaired.refilled.toSorted(), mended]).toEqual([made, [table]])
+    expect([repaired.refilled.toSorted(), fixed]).toEqual([made, [table]])
     expect(await clickhouse.query(`SELECT DISTINCT app_id FROM ${made[0]}`)).toEqual([{ app_id: 'app-2' }])
     await repaired.closeParts()
     expect(await findBrokenParts(clickhouse)).toEqual([])

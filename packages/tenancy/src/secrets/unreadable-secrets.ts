@@ -21,7 +21,7 @@ export function watchSecrets(pool: Pool, masterKeys: MasterKeys, service: Servic
   async function look() {
     const before = new Set(found.map(({ message }) => message))
     found = await findUnreadableSecrets(pool, masterKeys)
-    for (const { code, message, mend } of found) if (!before.has(message)) logger.error({ code, mend }, message)
+    for (const { code, message, fix } of found) if (!before.has(message)) logger.error({ code, fix }, message)
   }
 
   const looking = every({ name: 'secrets_watch', pause_ms: look_pause_ms, logger, registry, work: look })
@@ -55,7 +55,7 @@ function toTrouble({ key_id, owners, count }: KeyRow, loss: { of: string; effect
   return {
     code: 'secrets_unreadable',
     message: `The ${loss.of} of ${owners.join(', ')}${more} need master key ${masterKeyId(key_id)}, which is not given: ${loss.effect}.`,
-    mend: 'Start with that key from your copy, during a rotation as TRIBUTARY_MASTER_KEY_OLD. If it is lost for good, give each app a new secret: npx tributary app rotate-secret APP_ID',
+    fix: 'Start with that key from your copy, during a rotation as TRIBUTARY_MASTER_KEY_OLD. If it is lost for good, give each app a new secret: npx tributary app rotate-secret APP_ID',
     refuses: false,
   }
 }

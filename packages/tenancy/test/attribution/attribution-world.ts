@@ -51,7 +51,7 @@ export async function openWorld() {
     const links = await openLinks(options)
     onTestFinished(async () => {
       await Promise.all([apps.close(), appsWithSecrets.close(), links.close()])
-      proxy.mend()
+      proxy.repair()
       await own.end()
       await proxy.close()
     })

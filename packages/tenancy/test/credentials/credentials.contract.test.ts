@@ -52,7 +52,7 @@ async function open({ keys = masterKeys } = {}) {
   const credentials = await openCredentials({ pool, masterKeys: keys, now: () => clock.now_ms, logger, registry })
   onTestFinished(async () => {
     await credentials.close()
-    proxy.mend()
+    proxy.repair()
     await pool.end()
     await proxy.close()
   })
@@ -228,7 +228,7 @@ test('a change made while the listening connection was broken is seen once it is
   proxy.cut()
   await until('nobody listens', async () => (await listeners()) === 0)
   await setCompanyStatus(db.pool, company_id, 'suspended', request)
-  proxy.mend()
+  proxy.repair()
   await until('suspended', async () => (await credentials.findCompany(company_key))?.status === 'suspended')
 })
 
@@ -249,7 +249,7 @@ test('with PostgreSQL away known keys go on for ten minutes, unknown ones are to
   await expect(credentials.findApp(app_key)).rejects.toMatchObject(unavailable)
   await expect(credentials.findServerKey(key)).rejects.toMatchObject(unavailable)
 
-  proxy.mend()
+  proxy.repair()
   clock.now_ms += 1_000
   const back = async () => {
     clock.now_ms += 1_000

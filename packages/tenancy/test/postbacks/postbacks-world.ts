@@ -50,7 +50,7 @@ export async function openWorld() {
     const stores = await openStoreApps(options)
     onTestFinished(async () => {
       await Promise.all([schemas.close(), live.close(), stores.close()])
-      proxy.mend()
+      proxy.repair()
       await own.end()
       await proxy.close()
     })

@@ -25,7 +25,7 @@ export function createWriterWait(): WriterWait {
         {
           code: 'install_writer_behind',
           message: `${late.length} partitions wait for ${name}, up to ${Math.round(Math.max(...late) / 1000)} s: it has not read all of ${topic.name}.`,
-          mend: `Look at the log of ${name}. No install is decided meanwhile, and none is lost.`,
+          fix: `Look at the log of ${name}. No install is decided meanwhile, and none is lost.`,
           refuses: false,
         },
       ]

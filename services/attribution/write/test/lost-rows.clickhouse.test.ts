@@ -1,5 +1,5 @@
 import { derivedNames, derivedOf } from '@tributary/contracts/tables'
-import { mendInstalls } from '@tributary/tables/attribution/mend-installs'
+import { completeInstalls } from '@tributary/tables/attribution/complete-installs'
 import { refillTables } from '@tributary/tables/repair/refill-tables'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
@@ -40,7 +40,7 @@ test.each([[[0]], [[1]], [[2]], [[0, 1]], [[0, 2]], [[1, 2]], [[0, 1, 2]]])(
     }
     await clickhouse.command(`DELETE FROM installs_v1 WHERE app_id = '${app_id}' AND offset IN (${lost})`)
 
-    await mendInstalls(clickhouse)
+    await completeInstalls(clickhouse)
     await refillTables({ clickhouse, tables, logger })
     const before = await derivedTables(clickhouse, app_id)
     expect(before.held).toEqual(before.recounted)
@@ -67,6 +67,6 @@ test('installs that lack nothing keep all their rows', async () => {
   const rows = () => clickhouse.query(`SELECT offset, sign FROM installs_v1 WHERE app_id = '${app_id}' ORDER BY ALL`)
   const before = await rows()
   expect(before).toHaveLength(7)
-  await mendInstalls(clickhouse)
+  await completeInstalls(clickhouse)
   expect(await rows()).toEqual(before)
 })

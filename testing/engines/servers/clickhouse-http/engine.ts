@@ -1,5 +1,5 @@
 import { restoreCrashSignals } from '@tributary/clickhouse/embedded/crash-signals'
-import { mendDedupeLogs } from '@tributary/clickhouse/embedded/mend-dedupe-logs'
+import { trimDedupeLogs } from '@tributary/clickhouse/embedded/trim-dedupe-logs'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { Semaphore } from 'async-mutex'
 import { Session, version } from 'chdb'
@@ -52,7 +52,7 @@ const statements_max = 6
  * real server needs no repair.
  */
 export async function openEngine(data_dir: string): Promise<Engine> {
-  await mendDedupeLogs(data_dir)
+  await trimDedupeLogs(data_dir)
   // Stays open, because the engine lives only while a session is open.
   const root = new Session(data_dir, { connectionArgs: engineArguments })
   restoreCrashSignals()

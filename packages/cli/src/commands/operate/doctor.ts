@@ -15,7 +15,7 @@ export function doctorCommand(program: Command): void {
       'also check the /health of this service, such as an event-writer; may be repeated',
       several,
     )
-    .addHelpText('after', '\n--json: {ok, checks: [{name, ok, found, mend}]}; exit 1 when a check fails')
+    .addHelpText('after', '\n--json: {ok, checks: [{name, ok, found, fix}]}; exit 1 when a check fails')
     .action(async (options: { service?: string[]; json?: boolean }) => {
       const checks = await examine((options.service ?? []).map(checkAddress))
       const failed = checks.filter(({ ok }) => !ok)
@@ -29,7 +29,7 @@ function checkAddress(text: string): string {
   throw usageError('--service takes an address such as http://event-writer:8080.')
 }
 
-function describe({ name, ok, found, mend }: Check): string {
+function describe({ name, ok, found, fix }: Check): string {
   const line = `${ok ? 'ok  ' : 'FAIL'}  ${name}: ${found}`
-  return mend === null ? line : `${line}\n      ${mend}`
+  return fix === null ? line : `${line}\n      ${fix}`
 }

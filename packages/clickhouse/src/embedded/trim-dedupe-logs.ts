@@ -9,15 +9,15 @@ import { basename, dirname, join } from 'node:path'
  * that should repair it would be ignored and its events lost. Such a token is told by its part: no part on disk has its
  * block numbers. Gives back how many were forgotten.
  */
-export async function mendDedupeLogs(data_dir: string): Promise<number> {
+export async function trimDedupeLogs(data_dir: string): Promise<number> {
   const entries = await readdir(join(data_dir, 'store'), { recursive: true }).catch(() => [])
   const folders = entries.filter((path) => basename(path) === 'deduplication_logs')
   let forgotten = 0
-  for (const folder of folders) forgotten += await mendTable(join(data_dir, 'store', folder))
+  for (const folder of folders) forgotten += await trimTable(join(data_dir, 'store', folder))
   return forgotten
 }
 
-async function mendTable(folder: string): Promise<number> {
+async function trimTable(folder: string): Promise<number> {
   const files = await readdir(folder)
   const logs = files.toSorted((a, b) => logNumber(a) - logNumber(b)).map((file) => join(folder, file))
   const newest = logs.at(-1)

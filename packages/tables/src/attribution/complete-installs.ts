@@ -25,7 +25,7 @@ const newest = `
  * what a lost row had cancelled, would be in sums for ever. Nobody may write meanwhile. Killed half-way it does the same
  * when it is called again. Not for a cluster.
  */
-export async function mendInstalls(clickhouse: Pick<Clickhouse, 'command'>): Promise<void> {
+export async function completeInstalls(clickhouse: Pick<Clickhouse, 'command'>): Promise<void> {
   await clickhouse.command(
     `ALTER TABLE installs_v1 DELETE
      WHERE (app_id, install_uuid) IN (${torn})
