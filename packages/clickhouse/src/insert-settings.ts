@@ -19,7 +19,7 @@ export const insertSettings = {
   max_insert_block_size: insert_rows_max,
   max_insert_block_size_bytes: 0,
   // A view that groups gives up several blocks, in no certain order; they are gathered into one as well, since a
-  // repetition is told by token and number of the block.
+  // repetition shows by token and number of the block.
   min_insert_block_size_rows: insert_rows_max,
   min_insert_block_size_bytes: 0,
   min_insert_block_size_rows_for_materialized_views: insert_rows_max,

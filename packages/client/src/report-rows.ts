@@ -91,7 +91,7 @@ export interface ReportRows {
     installs: number
     /** The same for an app that the person had before. */
     redownloads: number
-    /** Those of `postbacks` without any conversion value: Apple told none. */
+    /** Those of `postbacks` without any conversion value: Apple sent none. */
     cv_null: number
     /** Those of `postbacks` with a fine conversion value, by value. A value that did not come is left out. */
     fine: Record<string, number>

@@ -107,7 +107,7 @@ export const SkanReportRow = z.object({
   postbacks: count.describe(`${counted}, lost ads left out.`),
   installs: count.describe('Those of `postbacks` with sequence index 0 that tell of a new install.'),
   redownloads: count.describe('The same for an app that the person had before.'),
-  cv_null: count.describe('Those of `postbacks` without any conversion value: Apple told none.'),
+  cv_null: count.describe('Those of `postbacks` without any conversion value: Apple sent none.'),
   fine: z
     .record(z.string(), count)
     .describe('Those of `postbacks` with a fine conversion value, by value. A value that did not come is left out.'),

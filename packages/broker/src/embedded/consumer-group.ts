@@ -20,7 +20,7 @@ export interface ConsumerGroup {
 
 /**
  * Shares the partitions of a topic among the members of a group. A partition that changes hands gets a new generation
- * at once: the former owner is told by its signal and fenced, as Kafka fences a member that missed a rebalance.
+ * at once: its signal ends the former owner, which is fenced, as Kafka fences a member that missed a rebalance.
  */
 export function createConsumerGroup(partitions: number, mintGeneration: () => string): ConsumerGroup {
   const members: Member[] = []

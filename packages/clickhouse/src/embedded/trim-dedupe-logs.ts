@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path'
  *
  * A plain MergeTree writes the token of a block into its deduplication log first and gives the part its final name
  * second (seen with strace on 26.7). Killed in between, the rows are gone but the token is known, so the repetition
- * that should repair it would be ignored and its events lost. Such a token is told by its part: no part on disk has its
+ * that should repair it would be ignored and its events lost. Such a token shows by its part: no part on disk has its
  * block numbers. Gives back how many were forgotten.
  */
 export async function trimDedupeLogs(data_dir: string): Promise<number> {

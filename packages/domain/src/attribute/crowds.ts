@@ -13,7 +13,7 @@ export const isCrowded = ({ installed_at_ms, crowds }: KeyedClues, match_key: st
 export const isCrowdedAt = (installed_at_ms: number, crowd_ms: number | undefined): boolean =>
   crowd_ms !== undefined && installed_at_ms - crowd_ms < limits.crowd_window_ms
 
-/** Whether a click that an install names is hidden by those who named it before: its id is crowded, or was told so often since. */
+/** Whether a click that an install names is hidden by those who named it before: its id is crowded, or was named so often since. */
 export function isHiddenClick(install: KeyedClues, click_id: string): boolean {
   const crowd_ms = install.crowds?.get(matchKey('click', click_id))
   return crowd_ms !== undefined && (isCrowdedAt(install.installed_at_ms, crowd_ms) || crowd_ms >= clickTime(click_id))

@@ -1,7 +1,7 @@
 import type { Place } from '@tributary/contracts/attribution/found'
 import { byInstall, byTime, type InstallClues } from './verdict.ts'
 
-/** A user id that a `_user_alias` told of an install. */
+/** A user id that a `_user_alias` gave an install. */
 export interface AliasOfInstall {
   user_id: string
   received_at_ms: number

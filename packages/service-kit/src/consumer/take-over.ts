@@ -62,7 +62,7 @@ export function goOnAsNewLog<T>(
   startLog(progress, mintLog(log), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
   misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
-  // Moved offsets are somebody's wish, or what another process put back at its start and said then.
+  // Moved offsets are what somebody wanted, or what another process put back at its start and said then.
   logger[reason === 'offset_moved' ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
     'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',

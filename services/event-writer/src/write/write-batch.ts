@@ -46,7 +46,7 @@ export async function writeBatch(
   return refused
 }
 
-/** A table lost rows that were committed: what it lacks of this batch can't be told. */
+/** A table lost rows that were committed: nobody knows what it lacks of this batch. */
 class TablesDifferError extends Error {
   override name = 'TablesDifferError'
 }

@@ -5,7 +5,7 @@ import { type SdkBatch, toSdkBatch } from '@tributary/domain/accept/sdk-batch'
 import { parseJson } from '@tributary/service-kit/http/parse-json'
 
 interface ReadBatch extends SdkBatch {
-  /** The client's own bytes of the `events` array, null when they could not be told for certain. */
+  /** The client's own bytes of the `events` array, null when they are not certain. */
   raw_events: Buffer | null
 }
 

@@ -13,7 +13,7 @@ const encodings = {
 type Encoding = keyof typeof encodings
 
 /**
- * Compresses the answers of an app as `Accept-Encoding` wishes. Among encodings of equal weight the first of the header
+ * Compresses the answers of an app as `Accept-Encoding` asks. Among encodings of equal weight the first of the header
  * is taken. Answers below `report_compressed_bytes_min` stay as they are.
  */
 export function compressAnswers(app: FastifyInstance): void {

@@ -56,14 +56,14 @@ export interface Evidence extends Neighbours, Pick<KnownFacts, 'pushedOut'> {
   isFlooded(click: KeptClick): boolean
   isBlocked(install: InstallFact): boolean
   isDatacenter(install: InstallFact): boolean
-  /** Earlier installs, and others whose user is told, by a device or a user that they share with this one. */
+  /** Earlier installs, and others whose user is known, by a device or a user that they share with this one. */
   othersOf(install: InstallFact): OtherInstall[]
 }
 
 /** The facts of the installs of a batch, and their neighbours. Both come from facts alone, which the app's own batches store. */
 export interface KnownFacts {
   own: ReadonlyMap<string, readonly Fact[]>
-  /** Aliases of an install that no longer count since the batch told of earlier ones, or never did. */
+  /** Aliases of an install that no longer count since the batch brought earlier ones, or never did. */
   pushedOut: ReadonlyMap<string, readonly AliasFact[]>
   neighbours: Neighbours
 }

@@ -22,9 +22,9 @@ type AllFacts = ReadonlyMap<string, readonly Fact[]>
 export interface Neighbours {
   /** Facts of the installs of the batch, and of neighbours. */
   facts: AllFacts
-  /** The nearest installs before an install event by a device or a user, and those who told of the user. */
+  /** The nearest installs before an install event by a device or a user, and those who named the user. */
   sharingBefore(install: InstallFact): string[]
-  /** The nearest installs after these facts, and those who told of the user. */
+  /** The nearest installs after these facts, and those who named the user. */
   sharingAfter(...facts: readonly Fact[]): string[]
   /** The crowded keys of an install event of the batch. */
   crowdsOf(install: InstallFact): Crowds

@@ -143,7 +143,7 @@ async function takeQueued(
 /** A spread of as many arguments may be too much for a call. */
 const latest = (times: readonly number[]): number => times.reduce((one, other) => Math.max(one, other), 0)
 
-/** Lowers what gateways were told to the last mark that was written: a request behind it is queued, and known to be. */
+/** Lowers what gateways know to the last mark that was written: a request behind it is queued, and known to be. */
 async function lowerBegun(keyValue: RequestStore['keyValue'], begun_ms: number): Promise<void> {
   const mark_id = randomUUID()
   await keyValue.mark(erasures_begun_key, mark_id)

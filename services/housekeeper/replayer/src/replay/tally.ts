@@ -27,5 +27,5 @@ export function createTally(): Tally {
   return tally
 }
 
-/** What whoever waits is told. */
+/** What whoever waits hears. */
 export const progressOf = ({ doubt: _, reached: __, ...progress }: Tally): ReplayProgress => progress
