@@ -1,4 +1,4 @@
-import type { DocumentedLinks } from './link-shots.ts'
+import type { DocumentedLinks } from './shots/link-shots.ts'
 
 /** A company with one Android app, its keys and a tracking link, made by the admin API. */
 export interface Tenant {

@@ -61,10 +61,12 @@ test('a wrong key is refused in one line, whether it is in the file or in the se
   const right = readFileSync(file, 'utf8')
   writeFileSync(file, `${newKey()}\n`)
   expect(await refusal()).toMatch(
-    /^The secrets in PostgreSQL were not made with the master key of \S+\/master-key .*copy\.$/,
+    /^The secrets in PostgreSQL were not made with the master key of \S+\/master-key .*copy\. .*TRIBUTARY_MASTER_KEY_OLD\.$/,
   )
   writeFileSync(file, right)
-  expect(await refusal(newKey())).toMatch(/^The secrets .* of TRIBUTARY_MASTER_KEY \(id [0-9a-f]{8}\)\. Put .*copy\.$/)
+  expect(await refusal(newKey())).toMatch(
+    /^The secrets .* of TRIBUTARY_MASTER_KEY \(id [0-9a-f]{8}\)\. Put .*copy\. .*TRIBUTARY_MASTER_KEY_OLD\.$/,
+  )
   expect(await refusal()).toBe('started')
 })
 

@@ -161,8 +161,8 @@ export const acceptMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#secrets-at-rest',
     promise: 'a secret is bound to its purpose, company and app',
     file: 'packages/tenancy/src/secrets/master-keys.ts',
-    from: 'JSON.stringify([purpose, company_id, app_id])',
-    to: 'JSON.stringify([company_id, app_id])',
+    from: 'JSON.stringify([purpose, company_id, app_id, ',
+    to: 'JSON.stringify([company_id, app_id, ',
     tests: ['packages/tenancy/test/secrets/master-keys.domain.test.ts'],
   },
   {

@@ -1,5 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import type { Shot } from './shot.ts'
+import type { Shot } from '../shot.ts'
 
 const large = limits.postback_body_bytes_max + 1
 const skan = ['/skan-postback', '/.well-known/skadnetwork/report-attribution/']

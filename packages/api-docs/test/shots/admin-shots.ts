@@ -1,7 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
-import { codesOf, operations } from './document.ts'
+import { codesOf, operations } from '../document.ts'
+import { bearer, type Companies, type Shot } from '../shot.ts'
 import type { SessionHeaders } from './people-shots.ts'
-import { bearer, type Companies, type Shot } from './shot.ts'
 
 const prefix = '/admin/api/v1'
 

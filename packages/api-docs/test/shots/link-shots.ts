@@ -1,4 +1,4 @@
-import type { Shot } from './shot.ts'
+import type { Shot } from '../shot.ts'
 
 /** A link and a honeypot link of one company. */
 export interface DocumentedLinks {

@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
-import { bearer, type Companies, event, type Shot } from './shot.ts'
-import type { Tenant } from './tenants.ts'
+import { bearer, type Companies, event, type Shot } from '../shot.ts'
+import type { Tenant } from '../tenants.ts'
 
 /** Every code of the routes that take events and erasures. */
 export function ingestShots(companies: Companies): Shot[] {

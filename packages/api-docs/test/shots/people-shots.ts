@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { Secret, TOTP } from 'otpauth'
-import { bearer, type Companies, type Shot } from './shot.ts'
+import { bearer, type Companies, type Shot } from '../shot.ts'
 
 const prefix = '/admin/api/v1'
 const password = 'a password of the document'

@@ -1,6 +1,6 @@
 import { filtersOf, type ReportName } from '@tributary/contracts/reports'
-import { operations } from './document.ts'
-import { bearer, type Companies, type Shot } from './shot.ts'
+import { operations } from '../document.ts'
+import { bearer, type Companies, type Shot } from '../shot.ts'
 
 /** Every code of the routes that read, `rate_limited` aside. */
 export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
