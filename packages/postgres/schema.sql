@@ -400,7 +400,7 @@ CREATE TABLE recovery_codes (
   CONSTRAINT recovery_codes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
   CONSTRAINT recovery_codes_pkey PRIMARY KEY (code_hash)
 );
-COMMENT ON COLUMN recovery_codes.code_hash IS 'SHA-256 of person and code: 80 random bits need no salt';
+COMMENT ON COLUMN recovery_codes.code_hash IS 'SHA-256 of person and code: 120 random bits need no salt';
 
 CREATE TABLE redecisions (
   app_id text NOT NULL,

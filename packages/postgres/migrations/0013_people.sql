@@ -93,7 +93,7 @@ CREATE TABLE recovery_codes (
   person_id text NOT NULL REFERENCES people ON DELETE CASCADE
 );
 CREATE INDEX recovery_codes_person ON recovery_codes (person_id);
-COMMENT ON COLUMN recovery_codes.code_hash IS 'SHA-256 of person and code: 80 random bits need no salt';
+COMMENT ON COLUMN recovery_codes.code_hash IS 'SHA-256 of person and code: 120 random bits need no salt';
 
 CREATE FUNCTION notify_people_changed() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN

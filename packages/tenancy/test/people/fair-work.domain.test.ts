@@ -17,7 +17,7 @@ function works() {
   return { begun, work, endOne }
 }
 
-test('runs two at once, and serves those who wait in turns', async () => {
+test('runs two at once, and the first that waits of each before the second of any', async () => {
   const run = fairWork({ at_once_max: 2, waiting_max: 10 })
   const { begun, work, endOne } = works()
   for (const name of ['a1', 'a2', 'a3', 'a4', 'b1']) void run(name[0]!, work(name))

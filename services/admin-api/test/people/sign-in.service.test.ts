@@ -1,17 +1,14 @@
 import { limits } from '@tributary/contracts/limits'
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { codeOf, newEmail, origin, password, peopleWorld } from './people-world.ts'
+import { codeOf, newEmail, password, peopleWorld } from './people-world.ts'
 
 let logged = ''
 const write = (line: string) => {
   logged += line
 }
 const logger = pino({ level: 'trace' }, { write })
-const { ask, query, clock, newCompany, openBrowser, newPerson, signedIn, withSecondFactor, invite, tokenOf } =
-  peopleWorld({
-    logger,
-  })
+const { ask, query, clock, newCompany, openBrowser, newPerson, signedIn, withSecondFactor } = peopleWorld({ logger })
 
 describe('a sign-in', () => {
   test('opens a session that says who is signed in', async () => {
@@ -67,13 +64,14 @@ describe('a sign-in', () => {
     expect(one).toEqual({ error: 'sign_in_failed', message: 'Wrong email or password.' })
     expect({ status: unknown.status, ...other }).toEqual({ status: wrong.status, ...one })
     expect(unknown.cookies).toEqual(wrong.cookies)
-    const timed = async (address: string) => {
+    const took: [known: number[], unknown: number[]] = [[], []]
+    for (let n = 0; n < 18; n += 1) {
       const began = performance.now()
-      for (let n = 0; n < 8; n += 1)
-        await openBrowser(`198.51.100.${n}`).ask('POST', '/sign-in', { email: address, password: 'wrong' })
-      return performance.now() - began
+      const given = { email: n % 2 === 0 ? email : newEmail(), password: 'wrong' }
+      await openBrowser(`198.51.100.${n}`).ask('POST', '/sign-in', given)
+      took[n % 2 === 0 ? 0 : 1].push(performance.now() - began)
     }
-    const [known_ms, unknown_ms] = [await timed(email), await timed(newEmail())]
+    const [known_ms, unknown_ms] = took.map((times) => times.toSorted((x, y) => x - y)[4]!) as [number, number]
     expect(unknown_ms).toBeGreaterThan(known_ms / 2)
     expect(known_ms).toBeGreaterThan(unknown_ms / 2)
   })
@@ -217,6 +215,7 @@ describe('a second factor', () => {
     const { email, ...first } = await signedIn('operator')
     const { recovery_codes } = await withSecondFactor(first)
     const [code = ''] = recovery_codes
+    expect(code).toMatch(/^[A-Z2-7]{8}-[A-Z2-7]{8}-[A-Z2-7]{8}$/) // 120 bits: a fast hash is enough
     const step = async (given: string) => {
       const browser = openBrowser()
       await browser.signIn(email)
@@ -254,79 +253,3 @@ describe('a second factor', () => {
     expect(await openBrowser().signIn(browser.email)).toMatchObject({ body: { next: 'done' } })
   })
 })
-
-describe('links that work once', () => {
-  test('make an account with a password that is not common', async () => {
-    const { email, token } = await invite('operator')
-    const accept = (given: string) => openBrowser().ask('POST', '/invitations/accept', { token, password: given })
-    for (const common of ['password1234', 'Sunshine2024!!', 'qwertyuiop12', 'abcabcabcabc', `${email}`, 'short'])
-      expect(await accept(common), common).toMatchObject({
-        status: 400,
-        body: { error: 'invalid_field', field: 'password' },
-      })
-    expect(await accept(password)).toMatchObject({ status: 200, body: { email, next: 'sign_in' } })
-    expect(await accept(password)).toMatchObject({ status: 404, body: { error: 'unknown_one_time_link' } })
-    expect(await openBrowser().signIn(email)).toMatchObject({ status: 200 })
-  })
-
-  test('used at the same moment count once', async () => {
-    const { token } = await invite('operator')
-    const answers = await Promise.all(
-      Array.from({ length: 4 }, () => openBrowser().ask('POST', '/invitations/accept', { token, password })),
-    )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-  })
-
-  test('end after 24 hours', async () => {
-    const { token } = await invite('operator')
-    clock.now_ms += limits.one_time_link_ms
-    expect(await openBrowser().ask('POST', '/invitations/accept', { token, password })).toMatchObject({ status: 404 })
-  })
-
-  test('to an account that exists add the role after its sign-in, and never set a password', async () => {
-    const { company_id } = await newCompany()
-    const email = await newPerson('operator')
-    const { token } = await invite('analyst', company_id, { email })
-    const stranger = await signedIn('operator')
-    const other = 'another password that is long'
-    for (const browser of [openBrowser(), stranger])
-      expect(await browser.ask('POST', '/invitations/accept', { token, password: other })).toMatchObject({
-        ...{ status: 401, body: { error: 'sign_in_required' } },
-      })
-    const browser = openBrowser()
-    await browser.signIn(email)
-    expect(await browser.ask('POST', '/invitations/accept', { token, password: other })).toMatchObject({
-      body: { next: 'done' },
-    })
-    expect(await openBrowser().signIn(email, other)).toMatchObject({ status: 401 })
-    const { memberships } = (await browser.ask('GET', '/me')).body
-    expect(memberships.map(({ role }: { role: string }) => role)).toEqual(['operator', 'analyst'])
-  })
-
-  test('reset a password once, and end every session', async () => {
-    const browser = await signedIn('operator')
-    const { body } = await ask('POST', '/people/reset', { email: browser.email })
-    expect(body.reset_url).toMatch(/^http:\/\/localhost:80\/admin\/reset#rst_[\w-]{43}$|\/admin\/reset#rst_/)
-    const next = 'the next password of this person'
-    const use = () => openBrowser().ask('POST', '/resets/use', { token: tokenOf(body.reset_url), password: next })
-    expect(await use()).toMatchObject({ status: 200 })
-    expect(await use()).toMatchObject({ status: 404, body: { error: 'unknown_one_time_link' } })
-    await expect.poll(async () => (await browser.ask('GET', '/me')).status).toBe(401)
-    expect(await openBrowser().signIn(browser.email)).toMatchObject({ status: 401 })
-    expect(await openBrowser().signIn(browser.email, next)).toMatchObject({ status: 200 })
-  })
-
-  test('of a reset leave the second factor, unless they say otherwise', async () => {
-    const browser = await signedIn('operator')
-    await withSecondFactor(browser)
-    const next = ['the next password of this person', 'and one more password of this person']
-    for (const [n, second_factor] of [false, true].entries()) {
-      const { body } = await ask('POST', '/people/reset', { email: browser.email, second_factor })
-      await openBrowser().ask('POST', '/resets/use', { token: tokenOf(body.reset_url), password: next[n] })
-      const signed = await openBrowser().signIn(browser.email, next[n])
-      expect(signed.body.next).toBe(second_factor ? 'done' : 'second_factor')
-    }
-  })
-})
-
-test('the origin of this world is that of its browsers', () => expect(origin).toBe('http://127.0.0.1:8080'))

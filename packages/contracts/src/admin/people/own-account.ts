@@ -155,7 +155,7 @@ export const ownAccountRoutes = {
       200: {
         schema: { RecoveryCodes },
         description: 'The second factor is on.',
-        example: { recovery_codes: ['JBSWY3DP-EHPK3PXP'] },
+        example: { recovery_codes: ['JBSWY3DP-EHPK3PXP-JBSWY3DP'] },
       },
     },
     errors: ['wrong_code', 'rate_limited'],

@@ -11,8 +11,8 @@ export interface FairWorkOptions {
 }
 
 /**
- * Runs at most so many works at once; the others wait in lines, one for each holder, which are served in turns. When all places
- * are taken, a newcomer takes the last place of the longest line, unless its own is the longest: `unavailable`.
+ * Runs at most so many works at once; the others wait in lines, one for each holder, and the first of each line comes before the
+ * second of any. When all places are taken, a newcomer takes the last place of the longest line, unless its own is the longest: `unavailable`.
  */
 export function fairWork({ at_once_max, waiting_max }: FairWorkOptions) {
   const lines = new Map<string, Waiting[]>()

@@ -14,7 +14,7 @@ interface Cost {
   parallelism: number
 }
 
-/** Hashes and checks passwords in threads of Node's pool, a few at once, in fair turns of the addresses that ask. */
+/** Hashes and checks passwords in threads of Node's pool, a few at once, shared fairly among the addresses that ask. */
 export interface Passwords {
   hash(password: string, holder: string): Promise<string>
   /** Takes as long without a stored hash as with one. */

@@ -6,13 +6,13 @@ type Client = Pick<PoolClient, 'query'>
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
 
-/** 80 random bits in base32: `JBSWY3DP-EHPK3PXP`. */
+/** 120 random bits in base32, in three groups: `JBSWY3DP-EHPK3PXP-JBSWY3DP`. */
 const makeCode = (): string =>
-  Array.from(randomBytes(16), (byte) => alphabet[byte % 32])
+  Array.from(randomBytes(24), (byte) => alphabet[byte % 32])
     .join('')
-    .replace(/^.{8}/, '$&-')
+    .replaceAll(/.{8}(?=.)/g, '$&-')
 
-/** Without a salt: a code has 80 random bits. Spaces, hyphens and small letters are one code. */
+/** Without a salt: a code has 120 random bits (OWASP ASVS 5.0, 6.5.2). Spaces, hyphens and small letters are one code. */
 const hashOf = (person_id: string, code: string): Buffer =>
   hash('sha256', `${person_id} ${code.toUpperCase().replaceAll(/[^A-Z2-7]/g, '')}`, 'buffer')
 
