@@ -29,7 +29,7 @@ const noClickhouse = {
   close: async () => {},
 }
 
-/** The admin API over this database and, unless told otherwise, stores in memory. */
+/** The admin API over this database and, unless given otherwise, stores in memory. */
 export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
   const { now = Date.now, logger = silent } = given
   const sessions = openSessions({ pool, now, elapsed: () => performance.now() + now(), logger })
