@@ -16,7 +16,8 @@ interface AuthenticateOptions extends PanelAddress {
 
 /**
  * Makes the hook that finds out who sends a request: before its body is read, and before anything says whether what it names
- * exists. A request with an `Authorization` is that of the token, whatever cookies it has.
+ * exists. A request with a bearer token is that of the token, whatever cookies it has. A browser that opened `/admin/docs` sends
+ * its password with all that is below `/admin/`: that is no bearer token, and the session decides.
  */
 export function authenticate({ sessions, requireToken, ...address }: AuthenticateOptions) {
   const originOf = readPanelOrigin(address)
@@ -25,7 +26,7 @@ export function authenticate({ sessions, requireToken, ...address }: Authenticat
     request.panel = originOf(request)
     const token = readCookie(request.headers.cookie, request.panel?.cookies?.session)
     if (auth === 'sign_in') mustBeSafeAddress(request.panel)
-    const takesToken = auth === 'admin' && (request.headers.authorization !== undefined || token === null)
+    const takesToken = auth === 'admin' && (token === null || hasBearer(request))
     if (takesToken) requireToken(request)
     request.caller = takesToken ? { kind: 'token' } : await findPerson(sessions, token)
     if (takesToken) return
@@ -33,6 +34,8 @@ export function authenticate({ sessions, requireToken, ...address }: Authenticat
     if (request.method !== 'GET' && request.method !== 'HEAD') mustComeFromPanel(request, auth)
   }
 }
+
+const hasBearer = ({ headers }: FastifyRequest): boolean => headers.authorization?.startsWith('Bearer ') === true
 
 async function findPerson(sessions: Pick<Sessions, 'find'>, token: string | null): Promise<Caller | null> {
   const session = token === null || token === '' ? null : await sessions.find(token)

@@ -180,6 +180,14 @@ describe('a change', () => {
       body: { error: 'invalid_admin_token' },
     })
   })
+
+  test('with the password that a browser keeps for /admin/docs is one of the session', async () => {
+    const browser = await signedIn('operator')
+    const headers = { authorization: 'Basic YW55Ym9keTp0b2tlbg==' }
+    expect(await browser.ask('POST', '/companies', change, { headers })).toMatchObject({ status: 200 })
+    const forged = { headers: { ...headers, 'x-csrf-token': 'x'.repeat(43) } }
+    expect(await browser.ask('POST', '/companies', change, forged)).toMatchObject({ status: 403 })
+  })
 })
 
 describe('over https', () => {
