@@ -65,7 +65,7 @@ async function readAll() {
 describe('/docs', () => {
   it('leads to the guide, every rule, every example and each operation, and no link leads nowhere', async () => {
     const pages = await readAll()
-    const examples = ['signing', 'attribution', 'flights', 'cv-schema', 'purchase-alerts', 'read-records']
+    const examples = ['signing', 'attribution', 'flights', 'cv-schema', 'postbacks', 'purchase-alerts', 'read-records']
     const raw = ['openapi.json', 'schemas/events.accepted.v1.json', 'examples/cv-schema/puzzle-game.json']
     const parts = [
       ...examples.map((name) => `examples/${name}`),
@@ -73,6 +73,7 @@ describe('/docs', () => {
       'rules',
       'errors',
       'privacy',
+      'people',
       'decisions/money',
     ]
     expect([...pages.keys()]).toEqual(expect.arrayContaining(parts.map((part) => `/docs/${part}`)))

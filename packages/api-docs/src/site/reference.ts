@@ -85,7 +85,8 @@ function operationText(method: string, path: string, operation: Operation, resol
 
 const words: Record<string, string> = {
   server_key: 'Needs a server key.',
-  admin_token: 'Needs the admin token.',
+  admin_token: 'Needs the admin token, or the session of a person with a role for it.',
+  session: 'Needs the session of a person.',
   signature: 'Needs company key, app key and signature.',
   app_key: 'Needs company key and app key.',
 }
