@@ -6,7 +6,8 @@ import { print, table } from '../../output.ts'
 const help = `
 Prints by table how many rows are to be blanked or deleted, and lets the run of the night act now. --dry-run ends before that.
 The command may be stopped: the run goes on. docs/privacy.md says what each setting of a company removes.
---json: {planned, rows, objects_blanked, objects_deleted}: rows by table before, and what was done; with --dry-run {planned}`
+--json: {planned, rows, objects_blanked, objects_deleted, raw_waits?}: rows by table before, and what was done; with
+--dry-run {planned}`
 
 /** Adds `retention run`. */
 export function retentionCommands(program: Command): void {
@@ -26,7 +27,7 @@ export function retentionCommands(program: Command): void {
       const objects = `${objects_blanked} audit objects blanked, ${objects_deleted} deleted.`
       print(
         { json },
-        { planned, rows, objects_blanked, objects_deleted },
+        { planned, rows, objects_blanked, objects_deleted, ...(raw_waits && { raw_waits }) },
         [rowsOf(rows, 'No row was removed.'), objects, ...waits].join('\n'),
       )
     })
