@@ -27,7 +27,7 @@ export async function findNewestAudited(options: NewestAuditedOptions): Promise<
   const newest = new Map<string, number>()
   const note = (request: Buffer, source: AuditSource) => {
     const received_at_ms = receiptOf(request, (id) => installs.has(id))
-    // Nearly all of them: a mark covers what was received before it, whatever it holds.
+    // Nearly all requests end here: a mark covers what was received before it, whatever it holds.
     if (received_at_ms === null || received_at_ms <= after_ms) return
     for (const install of findLeft(request, source, { installs, after_ms }))
       newest.set(install, Math.max(Math.round(received_at_ms), newest.get(install) ?? 0))

@@ -33,8 +33,8 @@ export async function noteLog(broker: Pick<Broker, 'groupOffsets'>): Promise<Not
       return unread.map(({ partition }) => ({ consumer: name, partition }))
     },
     endOf({ app_id, install_uuid }) {
-      const place = noted.get(installPartition(app_id, install_uuid, noted.size))
-      return place === undefined ? null : endOf(topic.name, place)
+      const offsets = noted.get(installPartition(app_id, install_uuid, noted.size))
+      return offsets === undefined ? null : endOf(topic.name, offsets)
     },
   }
 }

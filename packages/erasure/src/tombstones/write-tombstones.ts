@@ -13,7 +13,7 @@ export interface NewTombstone {
   id: string
   /** Unix epoch ms; see `isErased`. A click is erased whatever its time. */
   mark_ms: number
-  /** Of an install; see `Tombstones.logEndOf`. */
+  /** End of the log of an install; see `Tombstones.logEndOf`. */
   log_end?: LogEnd | null
 }
 

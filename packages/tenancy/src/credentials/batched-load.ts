@@ -12,7 +12,7 @@ const waiting_keys_max = 20_000
 export function batchedLoad<Row>(
   query: (keys: readonly string[]) => Promise<Map<string, Row>>,
 ): (key: string) => Promise<Row | null> {
-  const places = new Semaphore(queries_at_once_max)
+  const slots = new Semaphore(queries_at_once_max)
   const waiting = new Map<string, Promise<Row | null>>()
 
   async function runQuery(keys: readonly string[]): Promise<(Row | null)[]> {
@@ -21,14 +21,14 @@ export function batchedLoad<Row>(
       const rows = await query(keys)
       return keys.map((key) => rows.get(key) ?? null)
     } finally {
-      places.release()
+      slots.release()
     }
   }
 
   const loader = new DataLoader(runQuery, {
     cache: false, // whoever comes after a query began gets a later one
     maxBatchSize: keys_per_query_max,
-    batchScheduleFn: (run) => void places.acquire().then(run),
+    batchScheduleFn: (run) => void slots.acquire().then(run),
   })
 
   return (key) => {

@@ -25,7 +25,7 @@ const step_ms = 5000
 const look_back_ms = 3600 * 1000
 
 /**
- * Settles the counters of accepted events with what the tables counted (docs/decisions/door.md#the-quota-is-reconciled-at-checkpoints): one
+ * Reconciles the counters of accepted events with what the tables counted (docs/decisions/door.md#the-quota-is-reconciled-at-checkpoints): one
  * round, or none when the signal ends first. A counter has too much after a crash, a replay or duplicates; too little after Redis was away.
  *
  * The order makes it exact. An event that the tables lack in step 5 was not accepted before step 1, so whatever a mark

@@ -73,7 +73,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const input = { facts, partitions, key: { platform, allowed_events }, audit_key }
     const batch = await bodies.judge('bulk', wireBody(request), input, (bytes) => request.takeShare(bytes)) // 5. to 10.
     const { accepted, rejected, records, object, answer } = batch
-    // 11. quota: a crash after this leaves it used up until it is settled
+    // 11. quota: a crash after this leaves it used up until it is reconciled
     const reserving = quota.reserve(key, batch, received_at_ms)
     return underQuota(reply, reserving, async () => {
       // 12. audit, 13. log

@@ -85,7 +85,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
     const input = { facts, partitions, key: { platform, allowed_events } }
     const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.takeShare(bytes)) // 5. to 10.
     const { event_id, body_bytes } = event
-    // 11. quota: a crash after this leaves it used up until it is settled
+    // 11. quota: a crash after this leaves it used up until it is reconciled
     return underQuota(reply, quota.reserve(key, { counted: 1, body_bytes }, received_at_ms), async () => {
       // 12. audit: the re-sent event finds its object again, 13. log
       const auditing = auditServerEvent(audit, app_id, received_at_ms, event)

@@ -108,7 +108,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
     const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.takeShare(bytes)) // 6. to 9.
     const { accepted, rejected, open, line, answer } = batch
     request.ingest.rejected = rejected
-    // 10. quota; a crash after this leaves it used up until it is settled
+    // 10. quota; a crash after this leaves it used up until it is reconciled
     const reserving = quota.reserve(company, batch, received_at_ms)
     return underQuota(reply, reserving, async () => {
       // 11. audit, 12. log

@@ -7,7 +7,7 @@ import { findStep, makeTotpSecret } from './totp.ts'
 type Client = Pick<PoolClient, 'query'>
 type SecretRow = EncryptedText & { last_step: string }
 
-const placeOf = (person_id: string): SecretBinding => ({
+const bindingOf = (person_id: string): SecretBinding => ({
   purpose: 'totp_secret',
   company_id: '',
   app_id: '',
@@ -17,7 +17,7 @@ const placeOf = (person_id: string): SecretBinding => ({
 /** Makes a secret that counts once a code has confirmed it, in place of one that was offered before. */
 export async function offerTotp(client: Client, masterKeys: MasterKeys, person_id: string): Promise<string> {
   const secret = makeTotpSecret()
-  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(secret, placeOf(person_id))
+  const { key_id, iv, ciphertext, tag } = masterKeys.encrypt(secret, bindingOf(person_id))
   await client.query(
     `INSERT INTO totp_offers (person_id, key_id, iv, ciphertext, tag, last_step) VALUES ($1, $2, $3, $4, $5, 0)
      ON CONFLICT (person_id) DO UPDATE SET key_id = $2, iv = $3, ciphertext = $4, tag = $5`,
@@ -71,7 +71,7 @@ async function stepOf(
 
 function open(masterKeys: MasterKeys, row: SecretRow, person_id: string): string {
   try {
-    return masterKeys.decrypt(row, placeOf(person_id))
+    return masterKeys.decrypt(row, bindingOf(person_id))
   } catch (cause) {
     const message = 'The secret of the authenticator cannot be decrypted. A recovery code still counts.'
     throw new CodedError('unavailable', { message, cause })
