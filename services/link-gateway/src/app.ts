@@ -22,7 +22,7 @@ export const linkGateway =
       unwritten.flush()
       return clicks.close()
     })
-    // Anyone may click, so beside events clicks get at most half of what a process may have in hand.
+    // Anyone may click, so beside events clicks get at most half of what a process may have in flight.
     openDoor(app, { ...gateway, strangers: 'links' })
     linkRoute(app, { ...gateway, clicks, unwritten })
   }
