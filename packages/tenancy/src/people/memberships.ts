@@ -47,7 +47,7 @@ export async function setMembership(
   )
 }
 
-/** Takes a role away. An account without any other is deleted. Throws `last_of_role`. */
+/** Takes a role away. An account without any other is deleted, with the links that would set its password. Throws `last_of_role`. */
 export async function removeMembership(client: Client, person_id: string, company_id: string | null): Promise<void> {
   await mustBeSpared(client, person_id, company_id, null)
   await client.query('DELETE FROM memberships WHERE person_id = $1 AND company_id IS NOT DISTINCT FROM $2', [
@@ -55,7 +55,10 @@ export async function removeMembership(client: Client, person_id: string, compan
     company_id,
   ])
   await client.query(
-    'DELETE FROM people p WHERE person_id = $1 AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.person_id = p.person_id)',
+    `WITH gone AS (
+       DELETE FROM people p WHERE person_id = $1 AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.person_id = p.person_id)
+       RETURNING email_key)
+     DELETE FROM one_time_links WHERE kind = 'reset' AND email_key IN (SELECT email_key FROM gone)`,
     [person_id],
   )
 }

@@ -35,7 +35,7 @@ export function authenticate({ sessions, requireToken, ...address }: Authenticat
   }
 }
 
-const hasBearer = ({ headers }: FastifyRequest): boolean => headers.authorization?.startsWith('Bearer ') === true
+const hasBearer = ({ headers }: FastifyRequest): boolean => /^Bearer /.test(headers.authorization ?? '')
 
 async function findPerson(sessions: Pick<Sessions, 'find'>, token: string | null): Promise<Caller | null> {
   const session = token === null || token === '' ? null : await sessions.find(token)

@@ -28,7 +28,7 @@ export function addSignInRoutes(
   }
   addRoute(app, signInRoutes.signIn, async ({ body }, request, reply) => {
     const made = await signIn(deps, body, visitorOf(request)).catch((error: unknown) => {
-      countFailure({ ip: request.client_ip })
+      if (error instanceof CodedError && error.code === 'sign_in_failed') countFailure({ ip: request.client_ip })
       throw error
     })
     return begin(request, reply, made)

@@ -52,6 +52,17 @@ describe('links that work once', () => {
     expect(memberships.map(({ role }: { role: string }) => role)).toEqual(['operator', 'analyst'])
   })
 
+  test('reset no password of an account that was made anew', async () => {
+    const email = await newPerson('operator')
+    const { body } = await ask('POST', '/people/reset', { email, second_factor: true })
+    expect(await ask('POST', '/people/remove', { email })).toMatchObject({ status: 200 })
+    const { token } = await invite('operator', undefined, { email })
+    expect(await openBrowser().ask('POST', '/invitations/accept', { token, password })).toMatchObject({ status: 200 })
+    const change = { token: tokenOf(body.reset_url), password: 'a password of whoever kept the link' }
+    expect(await openBrowser().ask('POST', '/resets/use', change)).toMatchObject({ status: 404 })
+    expect(await openBrowser().signIn(email)).toMatchObject({ status: 200 })
+  })
+
   test('reset a password once, and end every session', async () => {
     const browser = await signedIn('operator')
     const { body } = await ask('POST', '/people/reset', { email: browser.email })

@@ -41,6 +41,6 @@ export const peopleLimits = {
   audit_log_page_max: 1000,
   /** Entries of an answer as CSV. */
   audit_log_csv_max: 100_000,
-  /** Entries of the audit log are kept so long. */
-  audit_log_days: 731,
+  /** Entries of the audit log are kept so long: a day more than the two years before which PostgreSQL refuses to delete them. */
+  audit_log_days: 732,
 }

@@ -87,7 +87,7 @@ export const signInRoutes = {
         example: { email: 'ada@example.com', next: 'sign_in' } satisfies Accepted,
       },
     },
-    errors: ['unknown_one_time_link', 'sign_in_required', 'insecure_address'],
+    errors: ['unknown_one_time_link', 'sign_in_required', 'last_of_role', 'insecure_address'],
   },
   useReset: {
     method: 'POST',

@@ -50,9 +50,10 @@ export async function useCode(
   masterKeys: MasterKeys,
   given: { person_id: string; code: string; now_ms: number },
 ): Promise<boolean> {
-  const { person_id, code } = given
+  const { person_id } = given
+  const code = given.code.replaceAll(/\s/g, '') // as authenticators and the list of codes show them
   if (!/^\d{6}$/.test(code)) return useRecoveryCode(client, person_id, code)
-  const step = await stepOf(client, masterKeys, 'totp_secrets', given)
+  const step = await stepOf(client, masterKeys, 'totp_secrets', { ...given, code })
   if (step === null) return false
   await client.query('UPDATE totp_secrets SET last_step = $2 WHERE person_id = $1', [person_id, step])
   return true

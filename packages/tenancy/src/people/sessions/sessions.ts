@@ -28,7 +28,10 @@ export interface Visitor {
 const epochMs = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
 const times = `${epochMs('s.began_at')} AS began_at_ms, ${epochMs('s.seen_at')} AS seen_at_ms`
 
-/** Begins a session and returns its token, which the cookie alone holds. The oldest of too many ends. */
+/**
+ * Begins a session and returns its token, which the cookie alone holds. The oldest of too many ends: of those that wait for the
+ * second factor apart, since a known password must not end the others.
+ */
 export async function beginSession(
   client: Client,
   { person_id, complete }: { person_id: string; complete: boolean },
@@ -42,9 +45,9 @@ export async function beginSession(
     [tokenHash(token), makeId('ses'), person_id, complete, now_ms, ip, agent.slice(0, limits.stored_header_chars_max)],
   )
   await client.query(
-    `DELETE FROM sessions WHERE person_id = $1 AND session_id NOT IN
-       (SELECT session_id FROM sessions WHERE person_id = $1 ORDER BY began_at DESC, session_id LIMIT $2)`,
-    [person_id, limits.person_sessions_max],
+    `DELETE FROM sessions WHERE person_id = $1 AND complete = $3 AND session_id NOT IN
+       (SELECT session_id FROM sessions WHERE person_id = $1 AND complete = $3 ORDER BY began_at DESC, session_id LIMIT $2)`,
+    [person_id, limits.person_sessions_max, complete],
   )
   return token
 }
