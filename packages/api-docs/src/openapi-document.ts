@@ -67,7 +67,11 @@ const tags = [
   { name: 'Postbacks', description: "Postbacks of Apple's devices. Nobody has credentials; Apple signs the bodies." },
   { name: 'Privacy', description: 'Requests to erase, carried out each night.' },
   { name: 'Reports', description: 'Numbers out. A server key sees the app that it is bound to.' },
-  { name: 'Admin', description: 'Companies, apps, keys. For the operator; every change is kept in an audit log.' },
+  {
+    name: 'Admin',
+    description:
+      'Companies, apps, keys, people. For the admin token, or for people by their roles; every change is kept in an audit log.',
+  },
   { name: 'Service', description: 'For load balancers and monitoring.' },
 ]
 
