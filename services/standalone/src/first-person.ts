@@ -26,7 +26,13 @@ export async function offerFirstLink(deps: FirstPersonDeps): Promise<string[]> {
   const link = await makeFirstLink(pool, await findDemoCompany(pool), now())
   if (link === null) return []
   const address = `${admin_url.replace(/\/+$/, '')}/admin/invitation#${link.token}`
-  if (onTerminal) return ['The first person signs in with this link, once, within 24 hours:', '', `  ${address}`, '']
+  if (onTerminal)
+    return [
+      'The first person makes an account with this link, once, within 24 hours (docs/people.md says how):',
+      '',
+      `  ${address}`,
+      '',
+    ]
   writePrivateFile(file, `${address}\n`)
   return [`The link for the first sign-in is in ${file}`]
 }
