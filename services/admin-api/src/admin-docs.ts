@@ -4,18 +4,38 @@ import { countedLog } from '@tributary/service-kit/http/counted-log'
 import { listAppKeys } from '@tributary/tenancy/companies/app-keys'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { AdminApiDeps } from './deps.ts'
+import { findPerson } from './people/authenticate.ts'
+import { membershipsOf } from './people/caller.ts'
+import { readCookie } from './people/cookies.ts'
+import { readPanelOrigin } from './people/panel-origins.ts'
 import { asPassword, requireAdmin } from './require-admin.ts'
 
-type AdminDocsDeps = Pick<AdminApiDeps, 'pool' | 'admin_token' | 'now' | 'logger'> & {
+type AdminDocsDeps = Pick<
+  AdminApiDeps,
+  'pool' | 'admin_token' | 'now' | 'logger' | 'sessions' | 'admin_url' | 'trusted_proxies'
+> & {
   documents: () => Promise<Documents>
 }
 
-/** `/admin/docs`: the documentation with the keys of an app, for whoever holds the admin token. */
+/** `/admin/docs`: the documentation with the keys of an app, for whoever is signed in or holds the admin token. */
 export const adminDocs =
-  ({ pool, admin_token, now, logger, documents }: AdminDocsDeps): FastifyPluginAsync =>
+  ({ pool, admin_token, now, logger, sessions, documents, ...address }: AdminDocsDeps): FastifyPluginAsync =>
   async (app) => {
     const countRefusal = countedLog(app, logger, 'wrong admin tokens')
     const admit = requireAdmin(admin_token, now, countRefusal, asPassword)
-    const authorize = async (request: FastifyRequest) => admit(request)
-    await app.register(filledDocs({ documents, authorize, findApps: () => listAppKeys(pool) }))
+    const originOf = readPanelOrigin(address)
+    app.decorateRequest('caller', null)
+    const authorize = async (request: FastifyRequest) => {
+      const token = readCookie(request.headers.cookie, originOf(request)?.cookies?.session)
+      const person = await findPerson(sessions, token)
+      if (person?.kind === 'person' && person.session.complete) {
+        request.caller = person
+        return
+      }
+      admit(request)
+      request.caller = { kind: 'token' }
+    }
+    await app.register(
+      filledDocs({ documents, authorize, findApps: (request) => listAppKeys(pool, membershipsOf(request)) }),
+    )
   }

@@ -78,7 +78,7 @@ export const service = defineService({
     const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const serves_links = context.instance !== undefined // one process of all services
     const panel = { sessions, admin_url, trusted_proxies }
-    await app.register(adminDocs({ ...context, pool, admin_token, documents }))
+    await app.register(adminDocs({ ...context, ...panel, pool, admin_token, documents }))
     await app.register(adminApi({ ...context, ...panel, pool, admin_token, link_url, serves_links, status }))
   },
 })

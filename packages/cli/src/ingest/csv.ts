@@ -7,6 +7,7 @@ import { type FileLine, type OpenedFile, splitLines } from './lines.ts'
 import { type Mapping, put } from './mapping.ts'
 
 const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
+const without_zone = 'event_ts_ms has no zone: add Z for UTC, or an offset such as +02:00.'
 
 /** Events of a CSV file with a header line. Rejects a row that is not CSV, has another number of columns, or a time without zone. */
 export async function* csvLines(
@@ -20,7 +21,7 @@ export async function* csvLines(
     else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
     else {
       const event = toEventFields(columns, fields, mapping)
-      if (isTimeWithoutZone(event.event_ts_ms)) yield { line, text, reason: 'time_without_zone' }
+      if (isTimeWithoutZone(event.event_ts_ms)) yield { line, text, reason: 'time_without_zone', message: without_zone }
       else yield toFileLine(line, text, JSON.stringify(event), file, bytes_max)
     }
   }

@@ -46,7 +46,7 @@ export async function deliverBatch(
   const lineOf = new Map<Event, FileLine>()
   for (const line of lines) {
     if ('event' in line) lineOf.set(line.event, line)
-    else outcome.rejected.push(reject(line, { reason: line.reason, field: null, message: null }))
+    else outcome.rejected.push(reject(line, { reason: line.reason, field: null, message: line.message ?? null }))
   }
   const onDecided = (decided: readonly Decided<Event>[]) => {
     for (const { event, outcome: of } of decided) {

@@ -11,7 +11,7 @@ export type FileLine = {
   line: number
   /** The line in the file, cut when it is too long. */
   text: string
-} & ({ event: Event } | { reason: string })
+} & ({ event: Event } | { reason: string; message?: string })
 
 export interface Event {
   /** JSON of the event, always with an `event_id`. */

@@ -37,7 +37,8 @@ export function authenticate({ sessions, requireToken, ...address }: Authenticat
 
 const hasBearer = ({ headers }: FastifyRequest): boolean => /^Bearer /.test(headers.authorization ?? '')
 
-async function findPerson(sessions: Pick<Sessions, 'find'>, token: string | null): Promise<Caller | null> {
+/** The person whose session a cookie names, also one that waits for its second factor; null without any. */
+export async function findPerson(sessions: Pick<Sessions, 'find'>, token: string | null): Promise<Caller | null> {
   const session = token === null || token === '' ? null : await sessions.find(token)
   return session === null || token === null ? null : { kind: 'person', session, token }
 }

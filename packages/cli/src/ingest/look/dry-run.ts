@@ -46,7 +46,7 @@ export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope[
   }
   for await (const line of linesOf(file, file.open().content, form)) {
     if ('reason' in line) {
-      reject(line, { reason: line.reason, field: null, message: null })
+      reject(line, { reason: line.reason, field: null, message: line.message ?? null })
       continue
     }
     const event = JSON.parse(line.event.json)
