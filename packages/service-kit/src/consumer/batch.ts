@@ -26,7 +26,7 @@ export interface BatchContext<T> {
   crash(step: CrashStep): void | Promise<void>
 }
 
-/** A record and what became of it: `value` is absent when it cannot be decoded, and when it is passed over. */
+/** A record and its value. `value` is absent when the record cannot be decoded, and when it is passed over. */
 export interface Decoded<T> {
   record: LogRecord
   value?: T
@@ -41,15 +41,18 @@ interface Tally {
   state: unknown
 }
 
-/** How long a declared intent proves ownership: far below the silence after which Kafka gives a partition away. */
+/** How long a declared intent proves ownership. Kafka gives a partition away only after a far longer silence. */
 const fence_fresh_ms = 1000
 
-/** Two clocks that show whether the process slept: the first may stop meanwhile, the second may be changed. */
+/**
+ * Two clocks that show whether the process slept. The first may stop during a sleep, and somebody may change the
+ * second.
+ */
 const clocks = () => [performance.now(), Date.now()] as const
 
 /**
  * Takes one batch through its steps (docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata,
- * docs/decisions/log.md#a-log-has-an-identity). The order is what makes it exactly once.
+ * docs/decisions/log.md#a-log-has-an-identity). Their order makes each record count exactly once.
  */
 export async function handleBatch<T>(
   context: BatchContext<T>,
@@ -70,7 +73,7 @@ export async function handleBatch<T>(
     if (clocks().some((now, n) => Math.abs(now - declared[n]!) > fence_fresh_ms)) await declareIntent()
   }
 
-  // 1. The records are here and decoded, in memory only. A crash now: they are read again, cut in any other way.
+  // 1. The records are here and decoded, in memory only. A crash now: they are read again, perhaps as other batches.
   await crash(1)
 
   // 2. The intent is durable: from now on exactly `from..to` is one batch, whoever handles it. A crash now: the next
@@ -78,15 +81,16 @@ export async function handleBatch<T>(
   await retried('intent', declareIntent)
   await crash(2)
 
-  // 2b. The tombstones are pinned, before any effect. A crash in the midst of it: the next owner reads the number again.
-  //     A crash after it: the number is part of the batch (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know).
+  // 2b. The tombstones are pinned, before any effect. A crash during this step: the next owner reads the number again.
+  //     A crash after it: the number is part of the batch
+  //     (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know).
   const tombstones = await retried('tombstones', () => tombstonesOf(context, progress, take, declareIntent))
 
-  // 3. The consumer does its work. A crash in the midst of it or after it: the next owner calls `handle` with the same
-  //    records, the same token and state, and the next `attempt`: it has to find out what of its effects is there.
+  // 3. The consumer does its work. A crash during or after it: the next owner calls `handle` with the same records, the
+  //    same token and state, and the next `attempt`. `handle` then has to find out which of its effects are there.
   let is_first = true
   const tally = await retried('handle', async () => {
-    // What an earlier call left on its way may land behind what this one does: its number tells them apart.
+    // An effect of an earlier call may land after the effects of this call: the number of the call distinguishes them.
     if (!is_first) {
       progress.intent!.begun += 1
       await declareIntent()
@@ -96,12 +100,12 @@ export async function handleBatch<T>(
   })
   await crash(3)
 
-  // 4. Dead letters are durable. A crash now: they are published again; a dead letter may stand there twice, never less.
+  // 4. Dead letters are durable. A crash now: they are published again, so a dead letter may be there twice.
   const letters = [...tally.dead].map(([record, reason]) => deadLetter(consumer.topic, consumer.name, record, reason))
   if (letters.length > 0) await retried('dead letters', () => broker.publish(letters))
   await crash(4)
 
-  // 5. The batch is over. A crash now: reading goes on behind it.
+  // 5. The batch is over. A crash now: reading goes on after it.
   const done = { at_ms: newestOf(take.records), state: tally.state }
   await retried('commit', () => chunk.commit(take.to + 1, doneNote(progress, done)))
   count(context, take, tally)
@@ -202,7 +206,7 @@ async function callHandle<T>(
   return tally
 }
 
-/** The tombstones of a batch; none are read for a batch without any value, which has no effect that depends on them. */
+/** The tombstones of a batch. A batch without any value reads none, because it has no effect that depends on them. */
 async function tombstonesOf<T>(
   { consumer }: BatchContext<T>,
   progress: Progress,

@@ -2,15 +2,15 @@ import type { LogRecord, OutgoingRecord } from '@tributary/broker/broker'
 import { limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, type Topic } from '@tributary/contracts/topics'
 
-/** Headers of ours included, a letter of this size is still taken. */
+/** The log still takes a letter of this size, with our headers. */
 export const isTakenByLog = ({ key, value, headers }: LogRecord): boolean =>
   value.length + Buffer.byteLength(key ?? '') + Buffer.byteLength(JSON.stringify(headers)) <=
   limits.log_record_bytes_max
 
 /**
  * The record as it was, with headers that say why it could not be handled. A record that comes back from the
- * dead-letter topic and dies again keeps when it was first seen, and its attempts go up. A
- * record of another producer may be larger than what we can publish: its letter says so and where the record is.
+ * dead-letter topic and dies again keeps when it was first seen, and its attempts go up. A record of another producer
+ * may be larger than what we can publish. Its letter then says so, and says where the record is.
  */
 export function deadLetter(topic: Topic, consumer: string, record: LogRecord, reason: string): OutgoingRecord {
   const whole = isTakenByLog(record)

@@ -24,19 +24,20 @@ export interface Batch<T> {
   token: string
   records: readonly DecodedRecord<T>[]
   /**
-   * Number of this call of `handle` with this batch, over all processes, from 1; durable before the call. A number may be
-   * skipped, and none comes twice. From 2 on an earlier attempt may have left some of its effects.
+   * Number of this call of `handle` with this batch, over all processes, from 1; durable before the call. A number may
+   * be skipped, but none comes twice. From 2 on an earlier attempt may have left some of its effects.
    */
   attempt: number
   /** The tombstones that the batch pinned: every try gets the same. None for a consumer that pins none. */
   tombstones: Tombstones
   /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */
   state: unknown
-  /** Has a small value (JSON, at most 2 KB) committed together with the end of this batch. */
+  /** Commits a small value (JSON, at most 2 KB) together with the end of this batch. */
   keep(state: unknown): void
   /**
-   * Declares the batch once more unless that was just done, and rejects when the partition was lost. Call it right before
-   * each effect that the next owner could not distinguish from its own: a process that slept must not continue its batch.
+   * Declares the batch again unless that was just done, and rejects when the partition was lost. Call it right before
+   * each effect that the next owner could not distinguish from its own: a process that slept must not continue its
+   * batch.
    */
   fence(): Promise<void>
   /** Puts a record into the dead-letter topic once this batch is done; `reason` is a short constant. */
@@ -65,7 +66,7 @@ export interface TakenOver {
   open_to: number | null
 }
 
-/** Why what a consumer wrote and what its group committed do not belong together. */
+/** Why the rows of a consumer and the commits of its group do not belong together. */
 export interface Misfit {
   /** A short constant that names the reason in the log line and the metric. */
   reason: string
@@ -73,23 +74,23 @@ export interface Misfit {
   reread: boolean
 }
 
-/** How much makes a batch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
+/** The size of a fetch: the log answers with `bytes_min`, or after `wait_ms_max`, and never above `bytes_max`. */
 export interface FetchSizes {
   bytes_min: number
   bytes_max: number
   wait_ms_max: number
-  /** Maximum of bytes, as fetched, that a process holds of all partitions. */
+  /** Maximum of fetched bytes that a process holds for all partitions together. */
   bytes_total_max?: number
 }
 
 /** A consumer is a value: the kit owns intent, offsets, retries, dead letters, lag, metrics and stop. */
 export interface ConsumerDefinition<T> extends ConsumerGroup {
   /**
-   * Tells by its headers whether a record is read at all. Others are passed over: neither inflated nor decoded, and no
-   * part of what `handle` gets.
+   * Says by its headers whether a record is read. Other records are passed over: they are not inflated and not decoded,
+   * and `handle` does not get them.
    */
   needsValue?: NeedsValue
-  /** What differs from the kit's sizes, which are made for large inserts. */
+  /** Sizes that differ from the kit's, which suit large inserts. */
   fetch?: Partial<FetchSizes>
   bounds?: BatchBounds<T>
   /**
@@ -105,15 +106,15 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
   appOf?(value: T): string | null
   /**
    * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest
-   * goes on. Whatever can be worked out from the record alone belongs here: it is done once, whatever `handle` meets,
-   * and only its result stays in memory. `source` as in `Batch`.
+   * goes on. Work that needs only the record belongs here: it is done once, however often `handle` is called, and only
+   * its result stays in memory. `source` as in `Batch`.
    */
   decode(value: Buffer, record: LogRecord, source: string): T
   /** May be called again with the same batch. Rejecting means "not now": the kit tries again for ever, with pauses. */
   handle(batch: Batch<T>): Promise<void>
   /**
-   * Asked whenever a partition is taken over: null when what was written fits what was committed. A misfit makes the kit
-   * go on under a new identity of the log, so that nothing of before is taken for the work of a new batch.
+   * The kit calls it whenever it takes a partition over. Null means that the written rows fit the commits. After a
+   * misfit the kit goes on under a new identity of the log, so that no earlier row counts as the work of a new batch.
    */
   findMisfit?(at: TakenOver): Promise<Misfit | null>
 }

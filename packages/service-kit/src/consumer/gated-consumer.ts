@@ -1,7 +1,7 @@
 import type { Gate } from '../service/disk-watch.ts'
 import type { ConsumerDefinition } from './define-consumer.ts'
 
-/** The consumer, waiting with each batch until the gate is open. A batch that waits keeps its partition. */
+/** The consumer, which waits with each batch until the gate is open. A waiting batch keeps its partition. */
 export const gatedConsumer = <T>(consumer: ConsumerDefinition<T>, gate: Gate): ConsumerDefinition<T> => ({
   ...consumer,
   async handle(batch) {

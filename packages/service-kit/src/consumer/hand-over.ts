@@ -8,14 +8,15 @@ import { openIntent } from './intent.ts'
 
 /**
  * Hands the partitions of a topic over to another one, with more of them, while both are written and read
- * (docs/decisions/log.md#a-topic-is-handed-over-at-a-marker-record). A mark in each partition decides: what stands before it is handled
- * from the old topic, what comes behind it is moved to the new one. The new one is begun once the group of the old one is at every mark.
- * All records of an install are therefore with one owner at a time, wherever they are published.
+ * (docs/decisions/log.md#a-topic-is-handed-over-at-a-marker-record). A mark in each partition decides. Records before
+ * it are handled from the old topic, and records after it are moved to the new topic. The new topic is begun once the
+ * group of the old one is at every mark. So all records of an install have one owner at a time, whichever topic they
+ * are published to.
  */
 const mark_header = 'handed_over_to'
 const poll_ms = 500
 
-/** Marks each partition of `from`: records behind the marks belong to `to`. May be repeated; the first mark counts. */
+/** Marks each partition of `from`: records after the marks belong to `to`. May be repeated; the first mark counts. */
 export async function publishMarks(
   broker: Pick<Broker, 'partitionCount' | 'publish'>,
   from: string,
@@ -28,7 +29,9 @@ export async function publishMarks(
   return partitions
 }
 
-/** The log as a consumer sees it that takes part in hand-overs (`after` is present); for any other the log as it is. */
+/**
+ * The log for a consumer that takes part in hand-overs (`after` is present); for any other consumer the log as it is.
+ */
 export function withHandOver(broker: Broker, consumer: ConsumerGroup, logger: Logger): Broker {
   const { topic, after } = consumer
   if (after === undefined) return broker
@@ -67,7 +70,7 @@ function stopAtMark(
           : deadLetter(consumer.topic, consumer.name, record, 'too_large'),
       ),
     )
-    // Nobody handles a record of this partition itself after the first of these commits.
+    // After the first of these commits no consumer handles a record of this partition itself.
     await chunk.commit(records.at(-1)!.offset + 1, JSON.stringify({ [mark_header]: to }))
     logger.info({ topic, partition, to, records: behind.length, mark: mark?.offset }, 'records moved to another topic')
   }
@@ -83,14 +86,14 @@ async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptio
   if (!is_done) throw new Error(`${chunk.topic}/${chunk.partition} is not handled up to its mark at ${mark.offset}`)
 }
 
-/** The record of `publishMarks`, which is nothing to consumers. */
+/** The record of `publishMarks`, which consumers pass over. */
 export const isMark = ({ headers, value }: Pick<LogRecord, 'headers' | 'value'>): boolean =>
   headers[mark_header] !== undefined && value.length === 0
 
-/** The group is behind the mark of a partition: what it commits there is this label. */
+/** The label that the group commits once it has passed the mark of a partition. */
 export const isHandedOver = (metadata: string | null): boolean => targetOf(metadata) !== null
 
-/** Where the records of a partition belong by what its group has committed; null before the mark. */
+/** The topic to which the records of a partition belong, by the commit of its group; null before the mark. */
 function targetOf(metadata: string | null | undefined): string | null {
   try {
     const to: unknown = JSON.parse(metadata ?? '')?.[mark_header]
@@ -100,7 +103,7 @@ function targetOf(metadata: string | null | undefined): string | null {
   }
 }
 
-/** The record goes to the partition of its install. The new consumer finds out what is wrong with one that has none. */
+/** The record goes to the partition of its install. The new consumer refuses a record without an install. */
 function moved({ partition, key, value, headers }: LogRecord, topic: string, partitions: number): OutgoingRecord {
   return { topic, partition: partitionOf(value, partitions) ?? partition % partitions, key, value, headers }
 }

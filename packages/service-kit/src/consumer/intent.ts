@@ -13,13 +13,13 @@ export interface Intent extends OffsetRange {
   /** Newest time of its records, Unix epoch ms. */
   to_ms: number
   /**
-   * Number of the newest tombstone that the batch knows, of which every try drops the same events; null until it is read, and
-   * always null if the consumer pins none.
+   * Number of the newest tombstone that the batch knows. Every try drops the same events by it. Null until it is read,
+   * and always null if the consumer pins none.
    */
   tombstones: number | null
 }
 
-/** A note declares a batch: whoever reads this finishes exactly the records from the offset up to `to`. */
+/** A note that declares a batch: its reader finishes exactly the records from the offset up to `to`. */
 type Declared = Omit<Intent, 'from'>
 
 /** The note of every commit beside its offset, as JSON in the offset metadata (docs/decisions/log.md#a-log-has-an-identity). */
@@ -36,7 +36,7 @@ interface LogNote {
 
 const noteText = (note: CommitNote): string => JSON.stringify(note)
 
-/** The note of a commit; null for text of others or a moved offset, which know no log. */
+/** The note of a commit; null for foreign text and for a moved offset, which name no log. */
 function readNote({ metadata }: Committed): CommitNote | null {
   try {
     const note = JSON.parse(metadata)
@@ -49,7 +49,10 @@ function readNote({ metadata }: Committed): CommitNote | null {
 /** Names the log of a position in tables; see `Batch.source`. */
 export const sourceOf = (topic: string, { log }: { log: string }): string => `${topic}@${log}`
 
-/** The same of the log that a commit belongs to; null when it names none. A log is named later than the one before. */
+/**
+ * The same for the log that a commit belongs to; null when the commit names none. A log is named later than the one
+ * before.
+ */
 export function committedSource(topic: string, committed: Committed): string | null {
   const note = readNote(committed)
   return note && sourceOf(topic, note)
@@ -66,11 +69,11 @@ export function openIntent(committed: Committed | null): Intent | null {
 /** The records that are handled as one batch. */
 export interface Take<T> extends OffsetRange {
   records: T[]
-  /** It had been declared before. */
+  /** Whether the batch had been declared before. */
   reprocessed: boolean
 }
 
-/** Where one generation of one partition stands; void when the generation changes. */
+/** The progress of one generation of one partition; it is void when the generation changes. */
 export interface Progress {
   generation: string
   /** Offset of the first record that has been neither handled nor gathered; -1: wherever the log begins. */
@@ -93,14 +96,14 @@ export function startProgress(generation: string, committed: Committed | null, m
   return { generation, next, log, noted: note !== null, at_ms, state, intent: openIntent(committed), gathered: [] }
 }
 
-/** The partition counts as another log from now on: positions and tokens of before mean other records. */
+/** From now on the partition counts as another log: earlier positions and tokens mean other records. */
 export function startLog(progress: Progress, minted: string, next: number): void {
   Object.assign(progress, { log: minted, noted: true, at_ms: 0, state: undefined, next, intent: null, gathered: [] })
 }
 
 /**
- * The records of a chunk that are still to be handled, those that were gathered for an open intent first; none while
- * the intent lacks records. Records that are delivered once more are left out.
+ * The records of a chunk that are still to be handled, first those that were gathered for an open intent. None while
+ * the intent lacks records. Records that were delivered before are left out.
  */
 export function takeFresh(progress: Progress, chunk: readonly LogRecord[]): LogRecord[] {
   const fresh = chunk.filter((record) => record.offset >= progress.next)
@@ -124,15 +127,15 @@ export const lacksDeclared = (
 }
 
 /**
- * True when the log holds other records at offsets that were handled: its end lies before them, or a record there is
- * younger than everything that was handled.
+ * True when the log holds other records at handled offsets: its end lies before them, or a record there is younger than
+ * all handled records.
  */
 export const wasReplaced = ({ next, at_ms }: Progress, chunk: { records: readonly LogRecord[]; end_offset: number }) =>
   chunk.end_offset < next ||
   (at_ms > 0 && chunk.records.some(({ offset, timestamp_ms }) => offset < next && timestamp_ms > at_ms))
 
 /**
- * True when the log can't be the one that was committed to: other records stand where handled or declared ones stood.
+ * True when the log can't be the committed one: other records are at the offsets of handled or declared records.
  * `firstAfter` finds the first record that the log took after a time.
  */
 export async function isOtherLog(
@@ -150,14 +153,14 @@ export function intentNote({ log, at_ms, state, intent }: Progress): string {
   return noteText({ log, at_ms, ...(state !== undefined && { state }), ...declared })
 }
 
-/** Text of the commit that ends a batch; `finish` takes the same over. */
+/** Text of the commit that ends a batch; `finish` notes the same in memory. */
 export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
   noteText({ log, at_ms: Math.max(at_ms, done.at_ms), ...(done.state !== undefined && { state: done.state }) })
 
 /**
- * Remembers a batch, once more begun, before it is begun: if it is broken off, the records that come again may be cut otherwise, and
- * part of them may have been written under the token of this range. A new batch knows no tombstones; one that is found declared
- * keeps what it has.
+ * Remembers a batch before it is begun, and counts the begin. If the batch is broken off, its records may come again in
+ * other chunks, and some may already be written under the token of this range. A new batch knows no tombstones; a batch
+ * that was already declared keeps its number.
  */
 export function declare(
   progress: Progress,

@@ -4,9 +4,9 @@ import type { ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import type { Progress } from './intent.ts'
 
 /**
- * The tombstones of a declared batch. A new batch takes the newest number, read after it was declared and durable before it
- * has any effect: an eraser that wrote a later tombstone before that read is obeyed, and one that writes it afterwards finds
- * the open batch and waits for it. A batch that has a number keeps it.
+ * The tombstones of a declared batch. A new batch takes the newest number. It reads the number after it was declared,
+ * and makes it durable before any effect. If an eraser wrote a tombstone before that read, the batch obeys it. If an
+ * eraser writes one afterwards, it finds the open batch and waits for it. A batch that has a number keeps it.
  */
 export async function pinTombstones(
   store: TombstoneStore,
@@ -20,7 +20,7 @@ export async function pinTombstones(
   try {
     await declareIntent()
   } catch (err) {
-    // It may be durable or not: nothing was done with it, and a later number is as good.
+    // The number may be durable or not. Nothing was done with it, so a later number is as good.
     progress.intent = { ...intent, tombstones: null }
     throw err
   }
@@ -28,8 +28,9 @@ export async function pinTombstones(
 }
 
 /**
- * Records of locked apps (`Tombstones.isLocked`), with these apps. They must neither slip past an erasure nor stop other apps:
- * the caller puts them into the dead-letter topic (docs/decisions/erasure.md#unreadable-salts-make-dead-letters).
+ * Records of locked apps (`Tombstones.isLocked`), with these apps. They must not slip past an erasure, and they must
+ * not stop other apps. So the caller puts them into the dead-letter topic
+ * (docs/decisions/erasure.md#unreadable-salts-make-dead-letters).
  */
 export function findLocked<T>(
   { appOf }: ConsumerDefinition<T>,

@@ -4,16 +4,16 @@ import type { BatchContext } from './batch.ts'
 import { isHandedOver } from './hand-over.ts'
 import { isOtherLog, sourceOf, startProgress } from './intent.ts'
 
-/** Above the session timeout of a member, and the time that a rebalance takes. */
+/** Longer than the session timeout of a member and a rebalance together. */
 const session_over_ms = 30_000
 
-/** Offsets by partition that were put back at the start, and said so. */
+/** Offsets by partition that were put back and logged at the start. */
 export type PutBack = Map<number, number>
 
 /**
- * Before a consumer reads: partitions of which nothing is unread show no chunk, so what does not fit there would never
- * be noticed. A partition whose log was made anew, or whose tables lack what was committed, is put back to its earliest
- * record, and so is each one with `reread`; what is written already is found there. Durable when this resolves.
+ * Checks all partitions before a consumer reads. A partition without unread records shows no chunk, so nobody would
+ * notice a misfit there. A partition is put back to its earliest record if its log was made anew, if its tables lack
+ * committed rows, or with `reread`. Rows that are already written are found by their keys. Durable when this resolves.
  */
 export async function reconcileOffsets<T>(context: BatchContext<T>, reread: boolean): Promise<PutBack> {
   const { broker, consumer, logger, metrics, misfits } = context
@@ -28,14 +28,14 @@ export async function reconcileOffsets<T>(context: BatchContext<T>, reread: bool
   try {
     await moveIdleGroup(() => broker.moveGroup(name, topic.name, earliest), reread)
   } catch (err) {
-    // Others of the group are at work, and look at each partition when a record of it comes.
+    // Other members of the group are running. They check each partition when a record of it comes.
     if (reread) throw err
     logger.warn({ err, moved: earliest.length }, 'the offsets could not be put back while the group has members')
     return new Map()
   }
   for (const { partition, reason, committed, earliest: offset, end } of moved) {
     metrics.misfits.inc({ consumer: name, reason })
-    // Nothing is read of an empty partition, so nothing would end what is to be read.
+    // An empty partition has no record, so its second reading would never end.
     if (offset < end || reason !== 'reread')
       misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
     // A second reading on request is no fault. Its cause, if there was one, has a line of its own.
@@ -56,7 +56,7 @@ async function moveIdleGroup(move: () => Promise<void>, patient: boolean): Promi
   }
 }
 
-/** Null also when the reason can't be found now: the next record has it looked for again. */
+/** Null also when the reason can't be found now: the next record starts another search. */
 async function findReason<T>(
   { broker, consumer, logger }: BatchContext<T>,
   { partition, committed, metadata, end }: PartitionOffsets,
@@ -64,7 +64,7 @@ async function findReason<T>(
   const topic = consumer.topic.name
   const progress = startProgress('', { offset: committed!, metadata: metadata ?? '' }, '')
   const { next, state, intent } = progress
-  // An offset beyond the end makes reading begin at the earliest record by itself. One without a note was moved.
+  // From an offset beyond the end, reading begins at the earliest record by itself. An offset without a note was moved.
   if (!progress.noted || next > end) return null
   try {
     if (await isOtherLog(progress, end, (ms) => broker.firstOffsetAfter(topic, partition, ms))) return 'log_replaced'

@@ -14,7 +14,7 @@ export class StoppedError extends Error {
 }
 
 export interface Attempts {
-  /** The log line names it: what is being tried. */
+  /** What is tried; the log line names it. */
   step: string
   signal: AbortSignal
   logger: Logger
@@ -25,7 +25,7 @@ export interface Attempts {
 }
 
 /**
- * Tries until it works: a dependency that is away must cost time, never records. Ends with `FencedError` when the
+ * Tries until it succeeds: an absent dependency may cost time, and never records. Ends with `FencedError` when the
  * partition is lost, with `StoppedError` when the signal fires between two tries; a try itself is never cut off.
  */
 export async function retryForever<T>(attempts: Attempts, work: () => Promise<T>): Promise<T> {

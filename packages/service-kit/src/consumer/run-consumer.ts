@@ -14,8 +14,9 @@ import { type RetryPauses, StoppedError } from './retry.ts'
 import { goOnAsNewLog, leaveIntent, takeOverPartition } from './take-over.ts'
 
 /**
- * Batches large enough for ClickHouse, small enough to hold one of each partition in memory, fresh within a second.
- * 16 MiB (30 000 events) against 8 halves the merges of a backlog, 1 to 4 us of CPU an event; 24 saves nothing more.
+ * Batches are large enough for ClickHouse, small enough to hold one of each partition in memory, and fresh within a
+ * second. With 16 MiB (30 000 events) instead of 8, a backlog needs half the merges and saves 1 to 4 us of CPU an
+ * event. 24 MiB saves nothing more.
  */
 const fetchDefault: FetchSizes = {
   bytes_min: 1024 * 1024,
@@ -26,8 +27,8 @@ const fetchDefault: FetchSizes = {
   bytes_total_max: 48 * 1024 * 1024,
 }
 /**
- * Batches of a process that are decoded at the same time, each as large as the consumer's bounds: what a record makes
- * can be thirty times its own bytes. Two are being inserted while one is decoded and looked up.
+ * Batches that a process handles at the same time, each as large as the consumer's bounds, because the rows of a record
+ * can be thirty times its own bytes. Two batches are inserted while one is decoded and looked up.
  */
 const batches_at_once = 3
 const pausesDefault: RetryPauses = { first_ms: 100, most_ms: 30_000 }
@@ -40,22 +41,25 @@ export interface RunConsumerOptions<T> {
   registry: Registry
   now(): number
   fetch?: Partial<FetchSizes>
-  /** Reads the whole log again, from its earliest record: what was written before is found there and changes nothing. */
+  /**
+   * Reads the whole log again, from its earliest record. Records that were written before are found by their keys and
+   * change nothing.
+   */
   reread?: boolean
   /** Keeps partitions that did not fit together, for `/health`. */
   misfits?: MisfitTroubles
   /** Pauses between tries while a dependency is away. */
   pauses?: RetryPauses
-  /** Tests have it called after each numbered step; throwing is the crash. */
+  /** Tests pass it. It is called after each numbered step, and its error is the crash. */
   crash?(step: CrashStep): void | Promise<void>
 }
 
 export interface RunningConsumer {
-  /** Lets a try in hand end, starts no other, leaves the group. What is left undone is done after the next start. */
+  /** Lets the current try end, starts no other, and leaves the group. The rest is done after the next start. */
   close(): Promise<void>
 }
 
-/** The chunk in hand is not to be handled: reading goes on at another place. */
+/** The current chunk must not be handled, because reading goes on at another position. */
 class RewoundError extends Error {
   override name = 'RewoundError'
 }
@@ -93,7 +97,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   const stillAlive = () => {
     for (const [partition, { chunk, oldest_ms }] of inWork) {
       metrics.age.set({ consumer: consumer.name, partition }, Math.max(0, now() - oldest_ms) / 1000)
-      // A lost partition shows at the next commit; until then there is nothing to be done about it.
+      // The next commit shows that a partition is lost; nothing can be done before.
       chunk.heartbeat().catch((err) => logger.debug({ err, partition }, 'heartbeat failed'))
     }
   }
@@ -104,10 +108,10 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     if (lag <= 0) options.misfits?.caughtUp(consumer.name, chunk.partition)
   }
 
-  // One partition decodes at a time: then the first is with its consumer while the others are still decoding.
+  // One partition decodes at a time, so the first batch is with its consumer while the others are still decoded.
   const decoding = new Mutex()
 
-  /** The first batch of the records: what was declared, else as much as the consumer's bounds allow. */
+  /** The first batch of the records: the declared range, else as much as the consumer's bounds allow. */
   async function nextTake(progress: Progress, records: readonly LogRecord[]): Promise<Take<Decoded<T>>> {
     const { intent } = progress
     const source = sourceOf(consumer.topic.name, progress)
@@ -193,7 +197,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   }
 }
 
-/** Counts what the log no longer had when it was to be read. */
+/** Counts the records that the log had dropped before they were read. */
 function countLost<T>({ consumer, logger, metrics }: BatchContext<T>, partition: number, from: number, until: number) {
   if (from < 0 || until <= from) return
   metrics.lost.inc({ consumer: consumer.name }, until - from)

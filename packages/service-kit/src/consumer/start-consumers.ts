@@ -11,8 +11,8 @@ type Context = Pick<Service, 'logger' | 'registry' | 'now' | 'onClose'> &
 type Options = { misfits: MisfitTroubles } & Pick<RunConsumerOptions<unknown>, 'reread' | 'crash'>
 
 /**
- * Runs consumers until the service closes. While the disk of the process is full they wait. Throws for one whose group pins
- * tombstones and that has none to pin: it would bring back what was erased.
+ * Runs consumers until the service closes. While the disk of the process is full they wait. Throws for a consumer
+ * without tombstones whose group pins them: it would bring back what was erased.
  */
 export async function startConsumers(
   consumers: readonly ConsumerDefinition<unknown>[],

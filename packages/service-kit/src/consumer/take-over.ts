@@ -6,8 +6,8 @@ import { doneNote, isOtherLog, type Progress, sourceOf, startLog, startProgress 
 import type { PutBack } from './reconcile-offsets.ts'
 
 /**
- * Sorts by the time at which it was made: of two logs the older one is behind. The one before (`after`) is behind also when
- * a clock had named it too late.
+ * A name that sorts by the time at which it was made, so the newer of two logs sorts last. It sorts after the log
+ * before (`after`) even if a clock named that one too late.
  */
 function mintLog(after = ''): string {
   const named_ms = Number.parseInt(after.split('-', 1)[0]!, 36)
@@ -17,14 +17,14 @@ function mintLog(after = ''): string {
 
 export interface TakenOverPartition {
   progress: Progress
-  /** The chunk in hand is to be rejected: the log is read again from its earliest record. */
+  /** The current chunk must be rejected, because the log is read again from its earliest record. */
   rewound: boolean
 }
 
 /**
- * Finds out where a partition stands that this process has just been given: what the group committed, what the log
- * holds and what the consumer wrote must fit together. Whatever does not fit is made exact by a new identity of the
- * log: nothing that comes is then mistaken for the work of a batch of before, and what was written is found by its keys.
+ * Checks a partition that this process has just taken over: the commits of the group, the log and the rows of the
+ * consumer must fit together. If they do not, the log gets a new identity. New records are then not mistaken for the
+ * work of an earlier batch, and written rows are found by their keys.
  */
 export async function takeOverPartition<T>(
   context: BatchContext<T>,
@@ -43,7 +43,7 @@ export async function takeOverPartition<T>(
   goOnAsNewLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
   if (!misfit.reread) return { progress, rewound: false }
   const earliest = await earliestOf(context, chunk)
-  // Rewound first: until the commit is there, whoever takes the partition over finds the same misfit.
+  // The rewind comes first: until the commit is there, the next owner of the partition finds the same misfit.
   await chunk.rewind(earliest)
   await chunk.commit(earliest, doneNote(progress, { at_ms: 0, state: undefined }))
   progress.next = -1
@@ -62,7 +62,7 @@ export function goOnAsNewLog<T>(
   startLog(progress, mintLog(log), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
   misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
-  // Moved offsets are what somebody wanted, or what another process put back at its start and said then.
+  // Somebody moved the offsets on purpose, or another process put them back at its start and logged it.
   logger[reason === 'offset_moved' ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
     'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',
@@ -70,8 +70,8 @@ export function goOnAsNewLog<T>(
 }
 
 /**
- * The log dropped records of a batch that was declared: what is there of them is not found by what is left. A new identity
- * has the consumer complete it by what it wrote; records that were gathered are still in hand.
+ * The log dropped records of a declared batch, so the rest does not show which of its rows are written. Under a new
+ * identity the consumer completes the batch from the rows that it wrote. Gathered records are still in memory.
  */
 export function leaveIntent<T>(context: BatchContext<T>, progress: Progress, chunk: Chunk): void {
   const { intent, gathered } = progress
@@ -84,7 +84,7 @@ async function misfitOf<T>(context: BatchContext<T>, chunk: Chunk, progress: Pro
   const { broker, consumer } = context
   const { topic, partition, end_offset } = chunk
   const { next, state, intent } = progress
-  // An offset without a note is not of a consumer: somebody moved it.
+  // An offset without a note does not come from a consumer: somebody moved it.
   if (!progress.noted) return { reason: 'offset_moved', reread: false }
   // An offset beyond the end made reading begin at the earliest record by itself.
   if (next > end_offset) return { reason: 'log_ends_before', reread: false }
