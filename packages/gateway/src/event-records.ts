@@ -30,7 +30,8 @@ export const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_ma
 
 /**
  * The accepted events of a request as envelopes, one per install, split where a record would exceed
- * `limits.record_bytes_max`. A backend sends for many installs at once, so what their envelopes share is written once.
+ * `limits.record_bytes_max`. A backend sends for many installs at once, so the common part of their envelopes is
+ * written once.
  */
 export function openRecords(
   facts: EnvelopeFacts,
@@ -51,9 +52,9 @@ export function openRecords(
 }
 
 /**
- * The events of one install as the client wrote them, which spares a JSON.stringify: the bytes of their array, of at most
- * `events_bytes_max`, which are copied since they may be written over, or the whole body in gzip. `has_facts` as `hasFacts`
- * tells of the events in them.
+ * The events of one install as the client wrote them, which saves a JSON.stringify. They are the whole body in gzip, or
+ * the bytes of their array, at most `events_bytes_max`. These bytes are copied, since they may be overwritten.
+ * `has_facts` is what `hasFacts` says of the events.
  */
 export function openRecord(
   facts: EnvelopeFacts,
@@ -93,7 +94,7 @@ function closeValue(head: string, events: OpenRecord['events'], tail: string): B
 
 const textOf = (facts: object): string => JSON.stringify(facts).slice(0, -1)
 
-/** No character that an install may have needs an escape in JSON. */
+/** The characters of an install need no escape in JSON. */
 const headOf = (shared: string, install_uuid: string, member: 'events' | 'body'): string =>
   `${shared},"install_uuid":"${install_uuid}","${member}":`
 

@@ -1,4 +1,4 @@
-/** The items of a JSON array, and how many of the events they are. */
+/** The items of a JSON array, and their number. */
 export interface JoinedItems {
   items: string
   count: number

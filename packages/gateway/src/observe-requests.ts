@@ -31,7 +31,7 @@ export interface Observers {
   gateway_id: string
 }
 
-/** Notes who sends, for the log line of a request and for its share. Requests that no door observes need no note. */
+/** Notes the sender, for the log line of a request and for its share. Requests that no door observes need no note. */
 export function noteSender(request: FastifyRequest, { app_id, company_id }: { app_id: string; company_id: string }) {
   if (request.ingest) Object.assign(request.ingest, { app_id, company_id })
 }

@@ -23,8 +23,8 @@ const inFlightDefault: InFlightLimits = {
 }
 
 /**
- * Gives the routes that are added to `app` afterwards what every public gateway needs: each request is counted and logged
- * once, refused while the disk is full, and bounded in number, memory and time. Routes add who may send
+ * Prepares `app` for the routes of a public gateway, which are added afterwards. Each request is counted and logged
+ * once, refused while the disk is full, and bounded in number, memory and time. The routes check who may send
  * (`requireServerKey`, or `requireAuthHeaders` with `identifySdk`) and store with `makeDurable`.
  */
 export function openDoor(app: FastifyInstance, deps: DoorDeps): void {

@@ -39,8 +39,8 @@ declare module 'fastify' {
 }
 
 /**
- * An `onRequest` hook that looks the keys up before a byte of the body is read: the body of an unknown sender is dropped
- * while it arrives. `takeSigned` throws what is wrong with the keys, in its place among the checks.
+ * An `onRequest` hook that looks the keys up before a byte of the body is read: the body of an unknown sender is
+ * dropped while it arrives. `takeSigned` later throws a fault of the keys, in its place among the checks.
  */
 export const identifySdk =
   (credentials: SdkCredentials): onRequestAsyncHookHandler =>
@@ -51,7 +51,7 @@ export const identifySdk =
     noteSender(request, sender.app)
   }
 
-/** Looks up who asks on a route without a body, and throws what is wrong with the keys. */
+/** Looks up the sender on a route without a body, and throws a fault of the keys. */
 export async function findAsker(credentials: SdkCredentials, request: FastifyRequest): Promise<AppCredential> {
   const { app } = await findSender(credentials, request.headers)
   noteSender(request, app)
@@ -70,7 +70,7 @@ async function findSender(credentials: SdkCredentials, headers: IncomingHttpHead
 }
 
 /**
- * Returns the body and who signed it. Throws `empty_body`, then what is wrong with the keys, then `bad_signature`. The
+ * Returns the body and who signed it. Throws `empty_body`, then a fault of the keys, then `bad_signature`. The
  * signature is the lower-case hex HMAC-SHA256 of the exact wire bytes, compared in constant time. Every secret that is
  * valid at `now_ms` may have made it.
  */
@@ -90,7 +90,7 @@ const usual_causes =
   'The signature is the lower-case hex HMAC-SHA256 of the bytes of the body, keyed with the signing secret. Usual causes: ' +
   'the JSON was encoded again after signing; it was signed before gzip, not after; the secret is that of another app, or was replaced.'
 
-/** Tries every valid secret, even after one that fits: the time must not tell which one it was. */
+/** Tries every valid secret, even after one that fits: the time must not show which one it was. */
 function isSigned(app: AppCredential, wire: Buffer, signature: string, now_ms: number): boolean {
   const given = Buffer.from(signature, 'latin1')
   let signed = isSignedBy(app.signing_secret, wire, given)

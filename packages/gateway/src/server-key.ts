@@ -29,7 +29,7 @@ export interface ServerKeyRule {
 
 /**
  * The server key of a request. Each check has its place, and the first that fails is answered: bearer token, key,
- * suspended company, rate, scope. Whatever a known key is answered counts, and has the headers of its rate
+ * suspended company, rate, scope. Every request of a known key counts, and its answer has the headers of its rate
  * (docs/decisions/door.md#every-request-of-a-known-key-counts).
  */
 export async function authenticateServerKey(

@@ -23,13 +23,13 @@ import { refuseWhileInserting, stateOf, writeBatch } from './write/write-batch.t
 
 /**
  * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes
- * them: two keep it busy. With all partitions at once they would begin and end together, and each side would wait
- * for the other in turn.
+ * blocks, so two inserts keep it busy. Inserts of all partitions at once would begin and end together, and each side
+ * would wait for the other in turn.
  */
 const inserts_at_once = 2
 
 /**
- * An insert costs 130 ms of CPU, whether it has one row or a thousand: fewer of them leave the engine to others
+ * An insert costs 130 ms of CPU, whether it has one row or a thousand. Fewer inserts leave the engine to others
  * (docs/decisions/writing.md#the-event-writer-waits-for-a-fuller-batch).
  */
 const linger_ms = 1000
@@ -43,8 +43,8 @@ export interface EventWriterDeps {
 }
 
 /**
- * Writes accepted events to `events_raw_v1`, each exactly once. What a batch writes depends on its records and on what
- * earlier batches wrote, and on nothing else: a second call finds the same rows.
+ * Writes accepted events to `events_raw_v1`, each exactly once. The rows of a batch depend only on its records and on
+ * the rows of earlier batches, so a second call finds the same rows.
  */
 export function eventWriter({
   clickhouse,
@@ -58,7 +58,10 @@ export function eventWriter({
   const failed = createFailedInserts()
   const begun = new Map<string, string>()
 
-  /** The first batch of a log: what an older log of the partition left at work is over, what it left half-done is done. */
+  /**
+   * Prepares the first batch of a log: inserts of an older log of the partition have ended, and its half-done block is
+   * completed.
+   */
   async function endOlderLog(batch: Batch<EventLine[]>) {
     const [consumer] = batch.token.split('/')
     const prefix = `${consumer}/${batch.topic}/${batch.partition}/`
@@ -99,8 +102,8 @@ export function eventWriter({
       )
       inserted?.()
       failed.forget(batch.token)
-      // Settled before the batch is over, so that whoever waits for it finds the sums right. What another partition
-      // writes at this very moment is left to the sweep.
+      // This is done before the batch is over, so the sums are right for everybody who waits for it. The sweep handles
+      // what another partition writes at this moment.
       if (money.contested.length > 0) {
         const taken_back = await cancelBeatenClaims(clickhouse, money.contested, { again: batch.attempt > 1 })
         cancelled?.inc(taken_back)

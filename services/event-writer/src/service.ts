@@ -8,7 +8,7 @@ import { eventWriter } from './event-writer.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
 import { transactionSweep } from './money/sweep-transactions.ts'
 
-/** Maximum time a transaction may be counted twice, or by a claim of too low a rank. */
+/** Maximum time for which a transaction may count twice, or by a claim of a lower rank. */
 const sweep_pause_ms = 60_000
 
 /** Writes accepted events to ClickHouse, each exactly once. */

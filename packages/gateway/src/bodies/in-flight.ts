@@ -34,7 +34,9 @@ declare module 'fastify' {
     mayEnd(end: (refusal: Error) => void): void
     /** Its body has arrived whole, or is dropped. */
     endBody(how: 'whole' | 'dropped'): void
-    /** Moves what is taken for an SDK body to the shares of the app that signed it and of its company. Throws as `takeShare`. */
+    /**
+     * Moves the bytes of an SDK body to the shares of the app that signed it and of its company. Throws as `takeShare`.
+     */
     takeShareAsSigned(): void
   }
 }
@@ -68,17 +70,18 @@ export interface BoundOptions {
   registry: Registry
   elapsed: () => number
   /**
-   * Names a gateway that takes requests without credentials. They count together: where the process has another gateway,
-   * they have half of what there is at most. Their bodies stay in the part of the memory for what nobody signed.
+   * Names a gateway that takes requests without credentials. These requests count together: if the process has another
+   * gateway, they have at most half of all. Their bodies stay in the part of the memory for unsigned bodies.
    */
   strangers?: string | undefined
 }
 
 /**
- * Bounds what the routes added after it have in flight, for all clients together and for each company, app and client address
- * (`Shares`), for all gateways of a process together. More is refused with 503 `unavailable` at once, where possible before the body is read. A request counts
- * once its body has arrived, so that slow bodies can't use up the slots. Its bytes count as they arrive, not as they are
- * announced. Both last until handler and answer have ended: the handler of a client that hangs up goes on.
+ * Bounds the requests in flight of the routes that are added after it. The bounds are those of all clients together,
+ * and of each company, app and client address (`Shares`); all gateways of a process share them. Further requests are
+ * refused with 503 `unavailable` at once, if possible before the body is read. A request counts once its body has
+ * arrived, so that slow bodies can't use up the slots. Its bytes count as they arrive, not as they are announced.
+ * Request and bytes count until handler and answer have ended, because the handler goes on after its client hangs up.
  */
 export function boundInFlight(app: FastifyInstance, options: BoundOptions): void {
   const { elapsed, strangers } = options
@@ -175,7 +178,7 @@ function decorateRequests(app: FastifyInstance, memory: BodyMemory, refuse: Refu
   })
   app.decorateRequest('takeShare', function takeShare(amount) {
     const share = this.share!
-    // Only SDK routes have a sender whose signature is yet to be checked.
+    // Only on SDK routes the signature of the sender is still unchecked.
     if (credentials && !share.known && this.sender === null) this.takeShareAsSigned()
     if (!memory.take(share, amount)) throw refuse('bytes')
   })
@@ -212,8 +215,8 @@ const holdersOf = ({ address }: RequestShare, { ingest }: FastifyRequest): reado
 ]
 
 /**
- * Closes the connection of a refused request unless its body is short: what still arrives of it is read and dropped, and
- * that must end soon.
+ * Closes the connection of a refused request unless its body is short. The rest of a body is read and dropped, and that
+ * must end soon.
  */
 export function closeIfEndless({ headers, routeOptions }: FastifyRequest, reply: FastifyReply): void {
   const announced = Number(headers['content-length'] ?? (headers['transfer-encoding'] === undefined ? 0 : Infinity))

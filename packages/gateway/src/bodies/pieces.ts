@@ -1,4 +1,4 @@
-/** Pieces that may be small: more of them are copied into blocks. */
+/** The number of small pieces that are kept; further ones are copied into blocks. */
 const pieces_as_they_are = 8
 /** A piece of this size is kept as it is. */
 const large_bytes_min = 4096
@@ -7,15 +7,15 @@ const block_bytes = 16 * 1024
 /** A body that arrives in pieces. */
 export interface Pieces {
   add(piece: Buffer): void
-  /** A copy of the whole, even of a single piece: what was read from the socket is part of a larger buffer. */
+  /** A copy of the whole body, even of a single piece, because bytes from the socket are part of a larger buffer. */
   join(): Buffer
   /** How many Buffers hold it. */
   count(): number
 }
 
 /**
- * Keeps a body with few Buffers. A client chooses its pieces, and a Buffer takes 200 bytes besides what it holds: 1 MiB in
- * chunks of a byte would take 250.
+ * Keeps a body with few Buffers. A client chooses its pieces, and each Buffer takes 200 bytes besides its content: 1
+ * MiB in chunks of a byte would take 250 MiB.
  */
 export function createPieces(): Pieces {
   const kept: Buffer[] = []

@@ -10,11 +10,12 @@ export function wireBody({ body, headers }: FastifyRequest): { wire: Buffer; enc
 }
 
 /**
- * Makes a content type parser that returns the body as it came, as one Buffer. `request.takeShare` counts its bytes while they
- * arrive. Where that throws there is no body, and `request.refusal` holds the error; the bytes that still arrive are
- * dropped, since the client loses the answer when its connection closes while it sends. The body of a sender whose keys
- * are unknown is dropped too. Throws `body_too_large` beyond the route's `bodyLimit`, before anything is read where the
- * length is announced, and `request_timeout` when the body arrives too slowly. A body that has to make room for others is refused as one that found none.
+ * Makes a content type parser that returns the body as it came, as one Buffer. `request.takeShare` counts its bytes
+ * while they arrive. If that throws, there is no body, and `request.refusal` holds the error. The parser then drops the
+ * rest of the bytes, since a client whose connection closes while it sends loses the answer. It also drops the body of
+ * a sender with unknown keys. Throws `body_too_large` beyond the route's `bodyLimit` (before reading, if the length is
+ * announced), and `request_timeout` when the body arrives too slowly. A body that has to make room for others is
+ * refused like one that finds no room.
  */
 export const createReadWire =
   (pace: Pace) =>
@@ -42,7 +43,7 @@ export const createReadWire =
       request.ingest.bytes = bytes
       if (error === null) done(null, pieces?.join())
       else if (error instanceof CodedError) done(error)
-      // The client hung up half-way. That is no fault of ours, so it is not logged as one.
+      // The client hung up half-way. That is not our fault, so it is not logged as one.
       else done(new CodedError('bad_json', { message: 'The request body could not be read.', cause: error }))
     }
     const finish = () => end(null)
@@ -51,7 +52,7 @@ export const createReadWire =
       stop()
       request.endBody('dropped')
       pieces = null
-      // The sender that needs the room is at work, so the refusal waits for the next microtask.
+      // The code of the sender that needs the room is running, so the refusal waits for the next microtask.
       queueMicrotask(() => done(null))
     }
     function take(chunk: Buffer) {

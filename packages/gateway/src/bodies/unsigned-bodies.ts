@@ -1,7 +1,7 @@
-/** A body that nobody has signed yet, as far as memory is concerned. */
+/** The memory of a body whose signature is not checked yet. */
 export interface UnsignedBody {
   bytes: number
-  /** Its address and, where strangers have a gateway of their own, that gateway. */
+  /** Its address and, if strangers have a gateway of their own, that gateway. */
   holders: readonly string[]
   /** The app whose public keys it came with. */
   app: string | null
@@ -13,7 +13,7 @@ export interface UnsignedBody {
 }
 
 export interface UnsignedBodies {
-  /** Takes `amount` more, in the place of other bodies if need be; false where the body itself has to go. */
+  /** Takes `amount` more, if necessary in place of other bodies; false if the body itself has to go. */
   take(body: UnsignedBody, amount: number): boolean
   give(body: UnsignedBody): void
   /** The body has arrived whole: nothing takes its place any more. */
@@ -22,19 +22,22 @@ export interface UnsignedBodies {
   hasRoom(holders: readonly string[]): boolean
 }
 
-/** The part that one address, or one gateway of strangers, may have. */
+/** The part of the memory that one address, or one gateway of strangers, may have. */
 const holder_part = 1 / 2
-/** The part that is made free at a time: to look for the worst bodies for each chunk would take too long. */
+/**
+ * The part of the memory that is freed at a time, because a search for the costliest bodies for each chunk would take
+ * too long.
+ */
 const headroom_part = 1 / 16
 
 /**
- * The memory for bodies that nobody has signed yet. Keys of an app are public, and addresses cost little, so neither the
- * one nor the other proves anything: a full memory must not refuse those who come. Whoever comes takes the place of
- * the body that has cost most, by bytes and time, of the address that cost most of the app that cost most. A body that
- * arrives at once costs nothing yet, so it always finds room. Bodies that have arrived whole stay.
+ * The memory for bodies whose signature is not checked yet. Keys of an app are public, and addresses cost little, so
+ * neither proves anything, and a full memory must not refuse new bodies. A new body takes the place of another one:
+ * first the costliest app is chosen, then its costliest address, then the costliest body of that address, by bytes and
+ * time. A body that arrives at once costs nothing yet, so it always finds room. Bodies that have arrived whole stay.
  *
- * A network switch that is full pushes out of its longest queue in the same way (Wei, Coyle and Hsiao, "An optimal buffer
- * management policy for high-performance packet switching", 1991).
+ * A network switch that is full pushes out of its longest queue in the same way (Wei, Coyle and Hsiao, "An optimal
+ * buffer management policy for high-performance packet switching", 1991).
  */
 export function createUnsignedBodies(bytes_max: number, now: () => number): UnsignedBodies {
   /** Bodies that may be ended. */
@@ -50,7 +53,7 @@ export function createUnsignedBodies(bytes_max: number, now: () => number): Unsi
     else arriving.delete(body)
   }
 
-  /** What a body has cost. A millisecond more, so that of new bodies the largest costs most. */
+  /** The cost of a body. One millisecond is added, so that the largest of several new bodies costs most. */
   function costOf(body: UnsignedBody): number {
     const now_ms = now()
     body.cost += body.bytes * (now_ms - body.counted_at_ms)
@@ -59,8 +62,8 @@ export function createUnsignedBodies(bytes_max: number, now: () => number): Unsi
   }
 
   /**
-   * Makes room for `amount`, and for some more, in place of bodies that `concerns` names. False when the body itself would be
-   * the next to go.
+   * Makes room for `amount`, and for some more, in place of bodies that `concerns` names. False if the body itself
+   * would be the next to go.
    */
   function makeRoom(own: UnsignedBody, amount: number, free: () => number, concerns: (body: UnsignedBody) => boolean) {
     if (free() >= amount) return true
@@ -123,7 +126,7 @@ function createSums() {
   }
 }
 
-/** Gives bodies one by one: the costliest of the costliest address of the costliest app, as it is then. */
+/** Gives bodies one by one. Each is the costliest body of the costliest address of the costliest app at that moment. */
 function rank(bodies: readonly UnsignedBody[], costOf: (body: UnsignedBody) => number) {
   interface Costs<Member> {
     cost: number

@@ -86,11 +86,11 @@ async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptio
   if (!is_done) throw new Error(`${chunk.topic}/${chunk.partition} is not handled up to its mark at ${mark.offset}`)
 }
 
-/** The record of `publishMarks`, which consumers pass over. */
+/** Whether a record is a mark of `publishMarks`, which consumers pass over. */
 export const isMark = ({ headers, value }: Pick<LogRecord, 'headers' | 'value'>): boolean =>
   headers[mark_header] !== undefined && value.length === 0
 
-/** The label that the group commits once it has passed the mark of a partition. */
+/** Whether the group has passed the mark of a partition: it then commits this label. */
 export const isHandedOver = (metadata: string | null): boolean => targetOf(metadata) !== null
 
 /** The topic to which the records of a partition belong, by the commit of its group; null before the mark. */

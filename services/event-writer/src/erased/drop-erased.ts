@@ -20,8 +20,8 @@ interface Kept {
 }
 
 /**
- * Leaves out what was erased (docs/rules.md#erased-installs). A record has one install, so it costs one look-up, and
- * nothing is hashed for an app of which nothing was erased.
+ * Leaves out what was erased (docs/rules.md#erased-installs). A record has one install, so it costs one look-up.
+ * Nothing is hashed for an app without erasures.
  */
 export function dropErased(records: readonly DecodedRecord<EventLine[]>[], tombstones: Tombstones): Kept {
   const kept: Kept = { rows: [], marks: new Map(), objects: new Map(), dropped: 0 }

@@ -24,10 +24,10 @@ interface Suspect {
 const keys_max = 10_000
 
 /**
- * The known keys without those that an erased life of these installs wrote, whether they are deleted by now or not: a new
- * life is no duplicate of it (docs/decisions/erasure.md#an-erased-life-is-not-found). Keys do not tell when their event was received, so
- * its row does. Where retention deleted the row, the position tells: the log up to the end that the tombstone holds is of the erased life,
- * and a key behind it stays.
+ * The known keys without those that an erased life of these installs wrote, deleted or not: a new life is no duplicate
+ * of the erased one (docs/decisions/erasure.md#an-erased-life-is-not-found). A key does not say when its event was
+ * received, but the row of the event does. If retention deleted the row, the position decides: the log up to the end
+ * that the tombstone holds belongs to the erased life, and a key after it stays.
  */
 export async function forgetErasedKeys(
   clickhouse: Query,
@@ -59,7 +59,7 @@ async function findErased(
 ): Promise<KnownKey[]> {
   const mayHaveExpired = ({ key, row, mark_ms }: Suspect) => {
     const before = expired.get(key.app_id) ?? ''
-    // What was dated on an earlier day than the mark is erased, whether its row is there or not.
+    // An event of an earlier day than the mark is erased, whether its row is there or not.
     const isBehindMark = key.key_day === installKeyDay || key.key_day >= utcDay(mark_ms)
     if (before <= utcDay(mark_ms) || key.key_day >= before || !isBehindMark) return false
     const log_end = tombstones.logEndOf(key.app_id, row.install_uuid)
@@ -76,10 +76,10 @@ async function findErased(
   return suspects.filter((one) => isErased(one) !== false && !kept.has(one)).map(({ key }) => key)
 }
 
-/** When the events of these keys are erased from on, by `placedName`, as far as their rows are there. */
+/** The times from which on the events of these keys are erased, by `placedName`, for events whose rows are there. */
 async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_all_days: boolean) {
   const first_ms = Math.min(...suspects.map(({ mark_ms }) => mark_ms))
-  // An event that no mark covers is dated after it. Days that have expired hold few rows.
+  // An event that no mark covers is dated after the mark. Days that have expired hold few rows.
   const onDays = of_all_days ? '' : `AND t.day >= ${textLiteral(utcDay(first_ms))}`
   const installs = textLiterals(suspects.map(({ row }) => row.install_uuid))
   const rows = await clickhouse.query<Placed & { erased_from_ms: number }>(
@@ -91,9 +91,9 @@ async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_al
 }
 
 /**
- * Those of the keys without a row that retention left, and no erasure took. An erasure names its events before it deletes them, and
- * stops naming them once their keys are gone too (docs/decisions/erasure.md#open-erasures-name-their-events). The names are therefore read
- * first, and the keys once more after them.
+ * The keys without a row whose row retention deleted, and no erasure. An erasure names its events before it deletes
+ * them, and stops naming them once their keys are gone too (docs/decisions/erasure.md#open-erasures-name-their-events).
+ * The names are therefore read first, and the keys once more after them.
  */
 async function findExpired(clickhouse: Query, suspects: readonly Suspect[]): Promise<Suspect[]> {
   if (suspects.length === 0) return []

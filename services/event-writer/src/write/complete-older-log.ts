@@ -25,11 +25,11 @@ interface TailRow extends RowKey {
 }
 
 /**
- * Completes what the log before left half-done in a partition, before the first batch of a new one: its open batch is not
- * known any more, and events without keys would not be found as duplicates. The logs before that one were completed when
- * it was begun. Only the last block of a log can be half-done: what a table lacks is at the end of the log, and the counters
- * say how much of each year it is, whatever has failed (docs/decisions/writing.md#batches-of-an-older-log-are-completed). No insert of an
- * older log may be at work any more.
+ * Completes in a partition what the log before left half-done, before the first batch of a new log. The open batch of
+ * that log is not known any more, and events without keys would not be found as duplicates. Still older logs were
+ * completed when that log was begun. Only the last block of a log can be half-done. So missing rows are at the end of
+ * the log, and the counters say how many of each year are missing, whatever has failed
+ * (docs/decisions/writing.md#batches-of-an-older-log-are-completed). No insert of an older log may be running any more.
  */
 export async function completeOlderLog(clickhouse: Clickhouse, at: NewLog, logger?: Logger): Promise<void> {
   const { partition, token, attempt, fence } = at
@@ -66,7 +66,7 @@ async function findOlderLog(clickhouse: Clickhouse, { topic, source, partition }
   return newest.length === 0 ? null : { source: newest[0]!.source, years: byYear(newest) }
 }
 
-/** How many of the last rows of a log a table has not counted. */
+/** The number of the last rows of a log that a table has not counted. */
 async function countLacking(
   clickhouse: Clickhouse,
   table: DerivedName,
@@ -84,7 +84,7 @@ async function countLacking(
   const isWhole = uncounted.length === 0 || (sum === 0 && (await readRawExpired(clickhouse)).size > 0)
   if (isWhole) return 0
   const ofTail = countYears(sum === 0 ? [] : rows.slice(-sum))
-  // Otherwise it is not the last block that is missing: parts of the table were lost.
+  // Otherwise more than the last block is missing: parts of the table were lost.
   if (sum > 0 && sum <= rows.length && [...missing].every(([year, some]) => ofTail.get(year) === some)) return sum
   logger?.error(
     { table, source, partition, missing: uncounted.map(([, some]) => some) },
@@ -93,7 +93,7 @@ async function countLacking(
   return 0
 }
 
-/** Rows of a log that were erased, by year: tables have counted them, and they are there no more. */
+/** Erased rows of a log, by year: tables have counted them, and no longer hold them. */
 async function countErased(clickhouse: Clickhouse, source: string, partition: number): Promise<Map<number, number>> {
   const found = await clickhouse.query<{ year: number; rows: number }>(
     `SELECT toYear(day) AS year, sum(events) AS rows FROM erased_events_v1 FINAL

@@ -1,9 +1,9 @@
 import type { EventLine } from './event-line.ts'
 
-/** What a row is placed by. */
+/** The facts that decide the block of a row. */
 export type PlacedRow = Pick<EventLine, 'day' | 'from' | 'to'> & { record: Pick<EventLine['record'], 'offset'> }
 
-/** Rows that are inserted together: one part in each table, so each table has all of them or none. */
+/** Rows that are inserted together. They are one part in each table, so each table has all of them or none. */
 export interface Block<Row extends PlacedRow = EventLine> {
   rows: Row[]
   /** Names the rows among those of their batch; the same rows have the same name on every try. */
@@ -11,8 +11,8 @@ export interface Block<Row extends PlacedRow = EventLine> {
 }
 
 /**
- * Bounds of a block. ClickHouse holds a block and what its views make of it in memory: 24 MiB of lines cost it about 150 MB.
- * 50 000 rows are above what a usual chunk of the log brings, which so stays one insert.
+ * Bounds of a block. ClickHouse holds a block and what its views make of it in memory: 24 MiB of lines cost it about
+ * 150 MB. A usual chunk of the log brings fewer than 50 000 rows, so it stays one insert.
  */
 export const block_rows_max = 50_000
 export const block_bytes_max = 24 * 1024 * 1024

@@ -9,10 +9,10 @@ import type { EventLine } from './event-line.ts'
 const newline = 0x0a
 
 /**
- * The events of a record as lines; `source` names the log in their positions. Throws when one of them has no row: a record
- * is written as a whole or not at all. Events become bytes before duplicates are dropped: what waits for ClickHouse is
- * outside the heap, and what it was made of is gone. The events of a record share their bytes: a Buffer of its own costs
- * more than what stands in it.
+ * The events of a record as lines; `source` names the log in their positions. Throws when one of them has no row: a
+ * record is written as a whole or not at all. Events become bytes before duplicates are dropped, so lines that wait for
+ * ClickHouse are outside the heap, and their objects are freed. The events of a record share a Buffer, because a Buffer
+ * for each event would cost more than its content.
  */
 export function decodeLines(value: Buffer, record: LogRecord, source: string): EventLine[] {
   const envelope = decodeEnvelope(value)
@@ -43,9 +43,9 @@ export function decodeLines(value: Buffer, record: LogRecord, source: string): E
 }
 
 /**
- * The first columns of a line of JSONCompactEachRow, in the order of `eventRowColumns`, which a property test holds: to look
- * up the columns that rules make by their names costs 3 % of decoding. Columns of JSON text stand as objects, which
- * ClickHouse keeps byte for byte: as strings they would be escaped here only to be unescaped there.
+ * The first columns of a line of JSONCompactEachRow, in the order of `eventRowColumns`. A property test checks this
+ * order; looking up columns by their names would cost 3 % of decoding. Columns of JSON text are objects in the line,
+ * which ClickHouse keeps byte for byte. Strings would be escaped here only to be unescaped there.
  */
 function headOf({ made, texts, jsons }: EventColumns): string {
   const values: unknown[] = [
@@ -66,7 +66,9 @@ function headOf({ made, texts, jsons }: EventColumns): string {
   return head
 }
 
-/** The columns in the middle of the line, the same for all events of a record, and what parts two lines here. */
+/**
+ * The columns in the middle of the line, which are the same for all events of a record, and the separators around them.
+ */
 function tailOf(columns: RecordColumns): string {
   const values = JSON.stringify(recordColumns.map((name) => columns[name]))
   return `,${values.slice(1, -1)}\n`

@@ -18,17 +18,18 @@ export interface KnownKey extends RowKey {
 
 const dayNumber = (day: string): number => Date.parse(day) / day_ms
 
-/** Every key with the days that could make a row a duplicate. */
+/** Every key, with the days on which an event with it makes a row a duplicate. */
 export function keysToLookUp(rows: readonly RowKey[]): EventKeyLookup[] {
   const daysOf = memo(duplicateDays)
   return rows.map(({ app_id, key_day, event_key }) => ({ app_id, event_key, key_days: daysOf(key_day) }))
 }
 
 /**
- * The rows that count, in their order: of rows with the same key on the same or neighbouring days the first one does,
- * compared with those that count only (docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables). `known` is what
- * ClickHouse holds. Keys that an earlier try of this very batch may have written are left out of it: `repeated` is its range, null at the
- * first try. The batch then has the same rows on every try, and can be completed.
+ * The rows that count, in their order. Of rows with the same key on the same or neighbouring days the first one counts.
+ * A row is compared only with rows that count
+ * (docs/decisions/writing.md#repeated-batches-are-completed-from-the-tables). `known` is what ClickHouse holds. It
+ * leaves out keys that an earlier try of this batch may have written: `repeated` is the range of the batch, null at the
+ * first try. So the batch has the same rows on every try, and can be completed.
  */
 export function dropDuplicates<Row extends RowKey>(
   rows: readonly Row[],
@@ -51,14 +52,17 @@ export function dropDuplicates<Row extends RowKey>(
   })
 }
 
-/** A list is made with its first entry: most have no other, and an empty one takes room for many with its first. */
+/**
+ * A list is made with its first entry. Most lists have no other, and an empty list takes room for many with its first
+ * entry.
+ */
 function add(keys: Map<string, number[]>, event_key: string, day: number): void {
   const days = keys.get(event_key)
   if (days === undefined) keys.set(event_key, [day])
   else days.push(day)
 }
 
-/** Dates and apps repeat in a batch; parsing a date costs more than all else here. */
+/** Dates and apps repeat in a batch; parsing a date costs more than everything else here. */
 function memo<Result>(compute: (text: string) => Result): (text: string) => Result {
   const known = new Map<string, Result>()
   return (text) => {

@@ -2,7 +2,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { MoneyKey } from '@tributary/domain/money/count-money'
 import type { RowKey } from './drop-duplicates.ts'
 
-/** One event, ready to be inserted, with what it takes to tell whether it, or its money, is a duplicate. */
+/** One event, ready to be inserted, with the facts that decide whether it, or its money, is a duplicate. */
 export interface EventLine extends RowKey, MoneyKey, RowLine {
   /** UTC date of the event, `YYYY-MM-DD`. */
   day: string

@@ -8,7 +8,7 @@ import { joinLines } from './event-line.ts'
 
 export interface RefusedRecord {
   record: LogRecord
-  /** Rows of it that were not inserted. */
+  /** Rows of the record that were not inserted. */
   rows: number
   err: unknown
 }
@@ -24,8 +24,8 @@ export interface InsertOptions {
 }
 
 /**
- * Inserts a block, of which nothing has landed, under a token of its own, and gives back the records that ClickHouse
- * can't take.
+ * Inserts a block under a token of its own, and returns the records that ClickHouse can't take. No row of the block may
+ * be written yet.
  */
 export async function insertBlock(
   block: Block,

@@ -4,8 +4,8 @@ import { stateOf } from './write-batch.ts'
 import { countedRows, countedTables, hasNewerLog } from './written-rows.ts'
 
 /**
- * Compares what the tables counted of a partition with what its group committed. Less: parts of a table were lost. More,
- * behind the batch that is open: the log or its offsets were put back to an earlier state.
+ * Compares the counts of the tables for a partition with the commit of its group. If they are smaller, parts of a table
+ * were lost. If they go beyond the open batch, the log or its offsets were put back to an earlier state.
  */
 export async function misfitOfCounts(
   clickhouse: Clickhouse,
@@ -14,7 +14,7 @@ export async function misfitOfCounts(
   const { rows } = stateOf(state)
   const counted = await Promise.all(countedTables.map((table) => countedRows(clickhouse, table, { source, partition })))
   if (counted.some((found) => found < rows)) return { reason: 'tables_lack_rows', reread: true }
-  // Offsets of an older log were restored: it is complete, and must not go on.
+  // Offsets of an older log were restored. That log is complete and must not go on.
   const newer = await Promise.all(countedTables.map((table) => hasNewerLog(clickhouse, table, { source, partition })))
   if (newer.includes(true)) return { reason: 'tables_are_ahead', reread: false }
   const isAhead = counted.some((found) => found > rows)
@@ -24,7 +24,7 @@ export async function misfitOfCounts(
   return null
 }
 
-/** Rows of a batch that came after the open one: it was finished, and its commit is of before. */
+/** Rows of a batch after the open one show that the open one was finished; its commit is older. */
 async function hasRowsBehind(clickhouse: Clickhouse, at: { source: string; partition: number }, offset: number) {
   const [found] = await clickhouse.query<{ rows: number }>(
     `SELECT count() AS rows FROM events_raw_v1

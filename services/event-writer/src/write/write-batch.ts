@@ -26,9 +26,10 @@ export interface WriteDeps {
 /**
  * Puts the rows of a batch into every table, each once, and gives back the records that ClickHouse can't take.
  *
- * A first try inserts block after block. A repeated one trusts no token, which the engine may have forgotten: it looks up
- * what is there, completes that in every table, and inserts the rest. Blocks go in one after the other, so what has landed
- * is always the first part of the batch. No insert of the batch was at work any more when `keys` were looked up.
+ * A first try inserts block after block. A repeated try trusts no token, because the engine may have forgotten it. It
+ * looks up the rows that are there, completes them in every table, and inserts the rest. Blocks are inserted one after
+ * the other, so the written rows are always the first part of the batch. No insert of the batch was running any more
+ * when `keys` were looked up.
  */
 export async function writeBatch(
   deps: WriteDeps,
@@ -46,7 +47,7 @@ export async function writeBatch(
   return refused
 }
 
-/** A table lost rows that were committed: nobody knows what it lacks of this batch. */
+/** A table lost committed rows, so it is unknown which rows of this batch it lacks. */
 class TablesDifferError extends Error {
   override name = 'TablesDifferError'
 }
@@ -72,7 +73,7 @@ async function completeLanded(
   return landed
 }
 
-/** Rejects while an insert or a fill whose token begins so is at work in the engine: what it lacks now may come yet. */
+/** Rejects while an insert or a fill whose token begins so runs in the engine: missing rows may still come. */
 export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix: string): Promise<void> {
   if (!(await clickhouse.isInserting(token_prefix))) return
   throw new CodedError('unavailable', { message: 'an earlier insert is still at work' })
@@ -89,7 +90,8 @@ async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLi
 
 /**
  * A server with plain tables that was killed may know the token of a block that it does not have
- * (docs/decisions/writing.md#the-deduplication-log-is-repaired-at-each-start): the insert is ignored. It must not happen in silence.
+ * (docs/decisions/writing.md#the-deduplication-log-is-repaired-at-each-start): the insert is ignored. That must not go
+ * unnoticed.
  */
 async function reportIgnored(
   { clickhouse, logger }: WriteDeps,

@@ -44,21 +44,21 @@ export interface CompleteOptions {
   countHeld(table: DerivedName): Promise<number>
   /** Keys of the rows that `event_keys_v1` holds. */
   keys: readonly KnownKey[]
-  /** What is filled is found by it while it is at work. */
+  /** Name by which a running fill is found. */
   token: string
   attempt: number
   fence(): Promise<void>
 }
 
-/** Rows of one statement: a table that failed for want of memory must not fail so again. */
+/** Rows of one statement. It is small, because a table that failed for lack of memory must not fail again. */
 const fill_rows_max = 10_000
 /** Days of apps of one statement, which stays far below `statement_bytes_max`. */
 const days_max = 10_000
 
 /**
- * Puts rows that `events_raw_v1` holds into every other table that lacks them; they stand in the order in which they were
- * inserted. No token is needed for it: each insert is one part in each table, so what a table has is looked up, and only
- * what it lacks is put in, by the SELECT of its own view. Nothing may be inserting these rows meanwhile.
+ * Puts rows that `events_raw_v1` holds into every other table that lacks them. The rows are in the order of their
+ * inserts. No token is needed. Each insert is one part in each table, so the rows of a table are looked up, and only
+ * the missing ones are inserted, by the SELECT of its view. No other insert of these rows may run meanwhile.
  */
 export async function completeRows(rows: readonly Row[], options: CompleteOptions): Promise<void> {
   if (rows.length === 0) return
@@ -79,7 +79,7 @@ async function findLacking(
   const { clickhouse, range, keys } = options
   const how = derivedOf(table).known_by
   if (how === 'set') return rows
-  // Blocks go in one after the other, so what is counted is the first of them.
+  // Blocks are inserted one after the other, so the counted rows are the first ones.
   if (how === 'counted') return rows.slice(await options.countHeld(table))
   if (how === 'keys') {
     const held = new Set(keys.map(keyOf))
@@ -129,8 +129,8 @@ async function fill(
 }
 
 /**
- * What the view makes of a relation into its table, as one block. The token guards against a sleeper that fills the same
- * rows after its next owner did.
+ * Inserts what the view makes of a relation into its table, as one block. The token guards against a process that slept
+ * and fills the same rows after the next owner did.
  */
 async function fillTable(clickhouse: Clickhouse, view: ViewSource, relation: string, token: string, attempt: number) {
   const columns = view.columns.join(', ')
@@ -149,8 +149,8 @@ const daysOf = (rows: readonly Row[]): DayTuple[] =>
   [...new Set(rows.map(({ app_id, day }) => `(${textLiteral(app_id)},${textLiteral(day)})`))].toSorted()
 
 /**
- * Bounds what is read by days of apps, which the tables are ordered by: as tuples, because an event of 2010 would have the
- * other apps read from 2010 on. The primary key serves a constant set of tuples
+ * Bounds the read rows by days of apps, because the tables are ordered by these. The days are tuples: otherwise an
+ * event of 2010 would make the engine read the other apps from 2010 on. The primary key serves a constant set of tuples
  * (docs/decisions/writing.md#late-keys-are-looked-up-by-tuples).
  */
 function within(days: readonly DayTuple[], { source, partition, from, to }: Range): string {
