@@ -24,7 +24,7 @@ export const sdkHeaders = z.object({
     .meta({ description: 'Platform of the SDK; stored with the events, never trusted.', example: 'android' }),
 })
 
-/** What the body of an app may be answered. */
+/** The error codes that may answer the body of an app. */
 export const sdkBodyErrors: readonly ErrorCode[] = [
   'request_timeout',
   'empty_body',
@@ -34,7 +34,7 @@ export const sdkBodyErrors: readonly ErrorCode[] = [
   'audit_write_failed',
 ]
 
-/** What the body of a backend may be answered. */
+/** The error codes that may answer the body of a backend. */
 export const serverBodyErrors: readonly ErrorCode[] = [
   'request_timeout',
   'unsupported_encoding',
@@ -45,11 +45,11 @@ export const serverBodyErrors: readonly ErrorCode[] = [
   'audit_write_failed',
 ]
 
-/** A field that may be absent elsewhere, as one that may not. */
+/** Makes a field required that may be absent elsewhere. */
 export const present = <T extends z.ZodType>(field: z.ZodOptional<z.ZodNullable<T>>): T =>
   (field.unwrap().unwrap() as T).describe(field.description ?? '')
 
-/** What the events of the examples share. */
+/** The common fields of the events in examples. */
 export const exampleEvent = {
   event_id: '5f0c1d9e-7a41-4c1b-9f3e-0d7f1c2a9b10',
   event_ts_ms: Date.UTC(2026, 5, 1, 12),

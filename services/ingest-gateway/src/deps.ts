@@ -11,7 +11,7 @@ import type { JudgeBodies } from './judge/threads/judge-bodies.ts'
 import type { KnownInstalls } from './privacy/known-installs.ts'
 import type { QueuedErasures } from './privacy/queued-erasures.ts'
 
-/** What the gateway works with. */
+/** The dependencies of the gateway. */
 export interface GatewayDeps extends DoorDeps {
   credentials: Credentials
   liveSchemas: Pick<LiveSchemas, 'find'>
@@ -25,7 +25,7 @@ export interface GatewayDeps extends DoorDeps {
   partitions: number
 }
 
-/** What routes work with: the dependencies, and the limits over them. */
+/** What routes get: the dependencies, and the limits over them. */
 export interface RouteDeps extends GatewayDeps {
   quota: Quota
   bodies: JudgeBodies

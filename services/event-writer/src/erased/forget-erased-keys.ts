@@ -91,7 +91,7 @@ async function findEvents(clickhouse: Query, suspects: readonly Suspect[], of_al
 }
 
 /**
- * The keys without a row whose row retention deleted, and no erasure. An erasure names its events before it deletes
+ * Finds the keys whose missing row retention deleted, and no erasure. An erasure names its events before it deletes
  * them, and stops naming them once their keys are gone too (docs/decisions/erasure.md#open-erasures-name-their-events).
  * The names are therefore read first, and the keys once more after them.
  */

@@ -6,7 +6,7 @@ import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims
 const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
 /** Rows get their time some moments before every reader sees them. This is far longer than those moments. */
 const overlap_ms = 10 * 60_000
-/** How far before the newest row the first run looks: a process that stopped left at most its last minute. */
+/** How far before the newest row the first run looks: a process that stopped left at most its last minute unswept. */
 const first_ms = day_ms
 
 /**

@@ -7,8 +7,9 @@ const carriageReturn = 0x0d
 
 /**
  * One line of a `.jsonl.gz` object: `head`, the body, `}` and a line end, as gzip members. A gzip request keeps the
- * client's own compressed bytes between two stored members (gzip members in a row are one file), so audit costs no
- * compression; unless its text has raw line breaks, which are white space to JSON and become spaces.
+ * client's compressed bytes between two stored members (several gzip members are one file), so audit costs no
+ * compression. Only a text with raw line breaks is compressed again: JSON treats them as white space, and they become
+ * spaces.
  */
 export function auditLine(head: string, wire: Buffer, body: Buffer): Buffer {
   const oneLine = !body.includes(newLine) && !body.includes(carriageReturn)

@@ -8,7 +8,7 @@ import { events_bytes_max, hasFacts, type OpenRecord, openRecord, openRecords } 
 import { openPlainReply, openReply } from './batch-reply.ts'
 import { readBatch, splitBatch } from './read-batch.ts'
 
-/** What the body of an SDK batch comes to. */
+/** The judgement of the body of an SDK batch. */
 export interface JudgedBatch {
   sent_at_ms: number | undefined
   accepted: number
@@ -22,8 +22,8 @@ export interface JudgedBatch {
 }
 
 /**
- * A batch as SDKs send them, judged without making values of it; null for others. `gzip` is the body as it came, null
- * when records must not hold that.
+ * Judges a batch in the form that SDKs send, without making values of it; null for other bodies. `gzip` is the body as
+ * it came, null when records must not hold it.
  */
 export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): JudgedBatch | null {
   const split = splitBatch(body)
@@ -32,7 +32,7 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
   const events = findPlainEvents(raw_events, now_ms)
   if (events === null) return null
   const { install_uuid, event_ids, has_facts } = events
-  // Equal ids count by their days, which are not known here.
+  // Equal ids count by their days, which are unknown here.
   if (new Set(event_ids).size !== event_ids.length) return null
   const isWorthPacking = gzip !== null && gzip.length <= body.length * packed_share_max
   const sent = isWorthPacking ? { gzip, inflated_bytes: body.length } : raw_events
@@ -46,7 +46,7 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
   }
 }
 
-/** A larger share is not worth what unpacking costs the reader. */
+/** Above this share, the saved bytes are not worth the unpacking. */
 const packed_share_max = 0.5
 
 const nothing: ReadonlyMap<RejectReason, number> = new Map()

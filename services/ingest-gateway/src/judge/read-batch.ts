@@ -26,10 +26,10 @@ const plainHead =
   /^[ \t\n\r]*\{[ \t\n\r]*(?:"sent_at_ms"[ \t\n\r]*:[ \t\n\r]*(0|[1-9]\d{0,14})[ \t\n\r]*,[ \t\n\r]*)?"events"[ \t\n\r]*:[ \t\n\r]*(?=\[)/
 const plainTail =
   /\][ \t\n\r]*(?:,[ \t\n\r]*"sent_at_ms"[ \t\n\r]*:[ \t\n\r]*(0|[1-9]\d{0,14})[ \t\n\r]*)?\}[ \t\n\r]*$/
-/** Enough for both patterns as every SDK writes them; longer ones go the general way. */
+/** Long enough for both patterns as every SDK writes them; longer ones go the general way. */
 const plain_edge_bytes = 96
 
-/** A body split into what lies between head and tail and what those say. */
+/** A body in two parts: the text between head and tail, and the values of head and tail. */
 export interface SplitBatch {
   /** The array, if it is one JSON value at all. */
   raw_events: Buffer
@@ -37,9 +37,9 @@ export interface SplitBatch {
 }
 
 /**
- * The form every SDK sends: `{"events":[...],"sent_at_ms":1}`, in either order, and nothing else; null for others. When
- * what lies between head and tail is one JSON value, the body is an object of just these two members, so the slice is
- * the array (no duplicate key or escape can hide).
+ * The form that every SDK sends: `{"events":[...],"sent_at_ms":1}`, in either order, and nothing else; null for other
+ * forms. If the text between head and tail is one JSON value, the body has only these two members. The text is then the
+ * array, and no repeated key or escape can hide in it.
  */
 export function splitBatch(body: Buffer): SplitBatch | null {
   const head = plainHead.exec(body.toString('latin1', 0, plain_edge_bytes))

@@ -28,13 +28,14 @@ export function readBody(body: WireBody, limit: BodyLimit): Buffer {
   throw new CodedError(limit.too_large, { message: `At most ${limit.inflated_bytes_max} bytes inflated.` })
 }
 
-/** `readBody` that gives null for a body that inflates to more than `bytes_max`. It stops there. */
+/** `readBody` that stops at `bytes_max` and gives null for a body that inflates to more. */
 export const readUpTo = ({ wire, encoding }: WireBody, bytes_max: number): Buffer | null =>
   isPlain(encoding) ? wire : inflate(wire, bytes_max)
 
 /**
- * How many bytes `readBody` may make of a body, as the body tells. A claim of more than the limit is true, or the body is no
- * gzip. A smaller one may be a lie, or that of the last of several members. Throws `unsupported_encoding`.
+ * The number of bytes that `readBody` may make of a body, as the body claims. If the claim is above the limit, it is
+ * true, or the body is no gzip. A smaller claim may be a lie, or be that of the last of several members. Throws
+ * `unsupported_encoding`.
  */
 export function claimedBytes({ wire, encoding }: WireBody, { inflated_bytes_max }: BodyLimit): number {
   if (isPlain(encoding)) return wire.length
@@ -42,8 +43,9 @@ export function claimedBytes({ wire, encoding }: WireBody, { inflated_bytes_max 
 }
 
 /**
- * Bytes that a body counts as (docs/rules.md#bytes-of-a-month): inflated, or as it came where that is more. gzip can be padded with
- * members of nothing, and the audit store keeps it as it came. Each record of the log repeats what is known of the request.
+ * The bytes that a body counts (docs/rules.md#bytes-of-a-month): inflated, or as it came if that is more. A client can
+ * pad gzip with empty members, and the audit store keeps the body as it came. Each record of the log repeats the facts
+ * of the request.
  */
 export const bodyBytes = (body: Buffer, wire: Buffer, records: number): number =>
   Math.max(body.length, wire.length) + Math.max(1, records) * limits.quota_record_bytes
@@ -56,8 +58,8 @@ export interface SmallBody {
 }
 
 /**
- * `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger ones, and for those that claim too
- * little.
+ * `readBody` for bodies of up to `limits.inline_inflated_bytes_max`: null for larger bodies, and for bodies that claim
+ * too little.
  */
 export function createReadSmallBody(): (body: WireBody, limit: BodyLimit) => SmallBody | null {
   const inflatePlain = createInflatePlain()
@@ -84,7 +86,7 @@ function inflate(wire: Buffer, maxOutputLength: number): Buffer | null {
     const options = { maxOutputLength, chunkSize: guessBytes(wire), info: true }
     const { buffer, engine } = gunzipSync(wire, options) as unknown as Inflated
     engine._outBuffer = null // or each body stays in memory until the next full collection, and brings it nearer
-    // Node ignores zero bytes after a member, so what it has not read must be asked for.
+    // Node ignores zero bytes after a member, so this asks for the bytes that it has not read.
     if (engine.bytesWritten !== wire.length) throw new Error('bytes after the last gzip member')
     return buffer
   } catch (cause) {
@@ -102,5 +104,5 @@ interface Inflated {
 /** A gzip member ends with its inflated size. */
 const claimOf = (wire: Buffer): number => (wire.length < 18 ? 0 : wire.readUInt32LE(wire.length - 4))
 
-/** The claim, believed only as far as a wrong one costs nothing. */
+/** The claimed size, bounded so that a wrong claim costs nothing. */
 const guessBytes = (wire: Buffer): number => Math.min(Math.max(claimOf(wire) + 1, 1024), chunk_bytes_max)

@@ -5,7 +5,7 @@ import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credent
 
 export type KeyRules = Pick<ServerKeyCredential, 'platform' | 'allowed_events'>
 
-/** What refuses a whole S2S request before any event is judged: the platform rule (400), then the allow-list (403). */
+/** Refuses a whole S2S request before any event is judged: by the platform rule (400), then by the allow-list (403). */
 export function requireKeyFits(events: readonly unknown[], { platform, allowed_events }: KeyRules): void {
   if (events.some((event) => namesOtherPlatform(event, platform))) {
     throw new CodedError('s2s_app_platform_mismatch', { message: `The key belongs to an app of platform ${platform}.` })

@@ -33,8 +33,8 @@ export const judgeSdk = (body: Buffer, wire: Buffer, input: SdkInput): JudgedSdk
   store(judgeAny(body, input.facts.received_at_ms), body, wire, input)
 
 /**
- * Batches as SDKs send them, judged without making values of them; null for others. Throws `empty_body`. Records hold
- * `plain_gzip` itself where it is smaller.
+ * Judges batches in the form that SDKs send, without making values of them; null for other bodies. Throws `empty_body`.
+ * Records hold `plain_gzip` itself where it is smaller.
  */
 export function judgePlainSdk(
   body: Buffer,

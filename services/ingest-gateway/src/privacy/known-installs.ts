@@ -8,13 +8,16 @@ export interface KnownInstalls {
   has(key: string): boolean
 }
 
-/** Bits of a filter for each install that it holds, and those that one sets: two of a thousand others are known by mistake. */
+/**
+ * Bits of a filter for each install that it holds, and bits that an install sets: two of a thousand unknown installs
+ * count as known by mistake.
+ */
 const bits_per_install = 16
 const bits_set = 4
 
 /**
- * Remembers installs in two Bloom filters: a new one for the next `max` installs, and the one before it. It tells who is
- * known without a look-up in another engine. Mistakes are harmless: they choose a budget (queued-erasures.ts).
+ * Remembers installs in two Bloom filters: a new one for the next `max` installs, and the one before it. It knows them
+ * without a look-up in another engine. Mistakes are harmless: they choose a budget (queued-erasures.ts).
  */
 export function createKnownInstalls(max: number = limits.known_installs_max): KnownInstalls {
   const bits = max * bits_per_install

@@ -68,7 +68,7 @@ async function takeRequest(request: FastifyRequest, { bodies, now }: RouteDeps):
   const { install_uuid } = await bodies.judge('privacy', body, { facts: { company_id, app_id } }, (bytes) =>
     request.takeShare(bytes),
   ) // 6. to 8.
-  // Taken last, so that nothing received while this request was judged lies behind it.
+  // The time is taken last, so that it is not before anything that was received while this request was judged.
   return { v: 1, company_id, app_id, install_uuid, requested_at_ms: now() }
 }
 

@@ -7,13 +7,13 @@ import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 
 export interface QueuedErasuresDeps {
   keyValue: Pick<KeyValue, 'get' | 'reconcile' | 'hitWindow' | 'remove'>
-  /** Shared by all that count in the same store. */
+  /** All processes that count in the same store share it. */
   breaker: CountersBreaker
 }
 
 type AskedInstall = Pick<AskedErasure, 'app_id' | 'install_uuid' | 'requested_at_ms'>
 
-/** What decides about the budget of a request. It is not stored. */
+/** The facts that decide the budget of a request. They are not stored. */
 interface Asker {
   /** The block of the client's address. */
   address: string
@@ -24,32 +24,32 @@ interface Asker {
 export interface QueuedErasures {
   /**
    * Queues the erasure of an install by `store`, which resolves once the request is durable; stores nothing while one
-   * for the same install is queued. Throws `rate_limited` for more new ones of an app than its budgets hold, and what
+   * for the same install is queued. Throws `rate_limited` for new requests of an app beyond its budgets, and what
    * `store` throws.
    */
   queueOnce(asked: AskedInstall, asker: Asker, store: () => Promise<void>): Promise<void>
 }
 
-/** A request in hand. */
+/** A request in flight. */
 interface Running {
-  /** It is being stored: an erasure may cover it from now on. */
+  /** Whether it is being stored: an erasure may cover it from then on. */
   is_storing: boolean
   /** `at_ms`: the time of its own request when that was stored, else the time in the mark. */
   queued: Promise<{ at_ms: number; stored: boolean }>
 }
 
 /**
- * Which installs are queued for erasure, over all gateways. A mark is the time of a request that is durable. It counts only
- * while no erasure has begun at that time or later: one that is set late, when its request is erased already, would keep a
- * later request away (docs/decisions/erasure.md#a-flag-says-that-an-erasure-is-queued). While the counters are away every request is
- * stored: a missing mark costs an object, a wrong one would lose a request.
+ * Which installs are queued for erasure, over all gateways. A mark is the time of a request that is durable. It counts
+ * only while no erasure has begun at that time or later: otherwise a mark that is set after its request was carried out
+ * would keep a later request away (docs/decisions/erasure.md#a-flag-says-that-an-erasure-is-queued). While the counters
+ * are away every request is stored: a missing mark costs an object, a wrong one would lose a request.
  */
 export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps): QueuedErasures {
   const running = new Map<string, Running>()
 
   /**
-   * Whether a request is queued for certain: no erasure that has begun covers it. One in the future of `now_ms` is of a clock
-   * that was ahead. It is not: the erasure that covers it may have ended.
+   * Whether a request is certainly queued: no begun erasure covers it. A request later than `now_ms` comes from a clock
+   * that was ahead. It does not count as queued, because the erasure that covers it may have ended.
    */
   async function isQueued(requested_at_ms: number, now_ms: number): Promise<boolean> {
     if (requested_at_ms > now_ms) return false
@@ -58,8 +58,9 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
   }
 
   /**
-   * Uses up one new request of the app. Beyond `erasures_max` addresses that have sent few have two more budgets: whoever
-   * sends many, or for made-up installs, leaves room for others (docs/rules.md#taking-a-request).
+   * Uses up one new request of the app. Beyond `erasures_max`, addresses that have sent few requests have two more
+   * budgets. So a sender of many requests, or of requests for made-up installs, leaves room for others
+   * (docs/rules.md#taking-a-request).
    */
   async function spendRate(app_id: string, { address, is_known }: Asker): Promise<void> {
     const { erasures_max, erasures_of_known_max, erasures_of_unknown_max, erasures_of_address_few } = limits
@@ -89,7 +90,7 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
     await spendRate(app_id, asker)
     // 11. the request is durable; a crash before 12 leaves a request without a mark, and one sent again is stored again
     await store()
-    // 12. the mark, in place of one of a clock that was ahead: settling only raises it
+    // 12. the mark replaces one of a clock that was ahead: reconciling only raises it
     if (await isQueued(requested_at_ms, requested_at_ms))
       await breaker(async () => {
         if (marked_ms !== null && marked_ms > requested_at_ms) await keyValue.remove(mark)
@@ -101,7 +102,8 @@ export function createQueuedErasures({ keyValue, breaker }: QueuedErasuresDeps):
   return {
     async queueOnce(asked, asker, store) {
       const key = queuedErasureKey(asked.app_id, asked.install_uuid)
-      // A request that comes before the first one is being stored is covered by it; a later one only while no erasure has begun.
+      // The first request covers one that comes before the first is being stored. It covers a later one only while no
+      // erasure has begun.
       for (let first = running.get(key); first !== undefined; first = running.get(key)) {
         const is_early = !first.is_storing
         const { at_ms, stored } = await first.queued

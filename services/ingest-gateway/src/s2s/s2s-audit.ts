@@ -4,7 +4,7 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { JudgedEvent } from '../judge/event.ts'
 import { mintEventId } from './s2s-event-id.ts'
 
-/** Every object of these begins with `{"body_sha256":"`, so that two can be compared without parsing either. */
+/** Each of these objects begins with `{"body_sha256":"`, so that two can be compared without parsing. */
 const hashStart = '{"body_sha256":"'.length
 
 /**

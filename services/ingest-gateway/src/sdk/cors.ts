@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 
 const anyOrigin = { 'access-control-allow-origin': '*' }
 
-/** What a preflight request is answered. No cookie is used, and every request is signed. */
+/** The answer to a preflight request. No cookie is used, and every request is signed. */
 const preflight = ({ method, headers }: Route) => ({
   ...anyOrigin,
   allow: `${method}, OPTIONS`,

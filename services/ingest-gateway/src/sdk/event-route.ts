@@ -93,8 +93,8 @@ const { sendBatch } = batchRoutes
 /** POST /event. 200 means that the audit store and the log both hold every accepted event. */
 export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
   const { broker, bodies, credentials, groupCommit, now, partitions, quota } = deps
-  // Steps of docs/rules.md#order-of-checks: 1. auth headers present, 2. size on the wire (bodyLimit).
-  // Who sends is looked up first, so that strangers get no memory.
+  // Steps of docs/rules.md#order-of-checks: 1. auth headers present, 2. size on the wire (bodyLimit). The sender is
+  // looked up first, so that strangers get no memory.
   const options = { bodyLimit: sendBatch.body.bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
   app.post(sendBatch.path, options, async (request, reply) => {
     const received_at_ms = now()

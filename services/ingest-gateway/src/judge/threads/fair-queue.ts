@@ -1,6 +1,6 @@
 /**
- * Jobs that share one server, by holders within holders: a path names each of them from the outermost on, such as
- * `[company_id, app_id]`. What is estimated and spent has one unit, such as milliseconds.
+ * Jobs that share one server, by holders within holders. A path names the holders from the outermost on, such as
+ * `[company_id, app_id]`. Estimates and spent work have one unit, such as milliseconds.
  */
 export interface FairQueue<Job> {
   push(path: readonly string[], job: Job): void
@@ -8,9 +8,9 @@ export interface FairQueue<Job> {
   first(): Job | undefined
   /** The server takes a job. It takes the next one after `spent`. */
   next(): Job | undefined
-  /** Takes a job out that waits; nothing happens where it does not. */
+  /** Takes a waiting job out; does nothing for a job that does not wait. */
   remove(path: readonly string[], job: Job): void
-  /** The job that `next` took out of this path has ended, and has cost so much. */
+  /** Notes that the job that `next` took out of this path has ended, and its cost. */
   spent(path: readonly string[], cost: number): void
   /** Jobs that wait at or below a path. */
   waiting(path: readonly string[]): number
@@ -28,15 +28,15 @@ interface Holder<Job> {
 /**
  * Weighted fair queueing with equal weights (Parekh and Gallager, "A generalized processor sharing approach to flow
  * control", 1993): the next job is the one that would end first if the server worked on a job of each holder at once.
- * `estimateOf` must be the most that a job may cost. Then a job waits for what `n` holders spend up to its own estimate
- * each, and for one or two jobs of any size, whatever the others push: `n * estimate + 2 * largest`. Holders pay what
- * their jobs did cost. A holder that comes back begins at the present time, so nobody saves up turns while it is silent,
- * and nobody is remembered once its debt has passed.
+ * `estimateOf` must be the most that a job may cost. A job then waits at most until each of `n` holders has spent as
+ * much as its own estimate, and for two jobs of any size, however many jobs the others push: `n * estimate + 2 *
+ * largest`. Holders pay the true cost of their jobs. A holder that comes back begins at the present time, so no holder
+ * saves up turns while it has no jobs, and a holder is forgotten once its debt has passed.
  */
 export function createFairQueue<Job>(depth: number, estimateOf: (job: Job) => number): FairQueue<Job> {
   if (depth === 0) return createLine()
   const holders = new Map<string, Holder<Job>>()
-  /** Work for each holder that has any: a clock that is slower the more of them there are. */
+  /** The clock of the queue: work for each holder that has any. It is slower the more such holders there are. */
   let now = 0
   const isIdle = ({ queue, running }: Holder<Job>) => !running && queue.first() === undefined
 
@@ -53,7 +53,7 @@ export function createFairQueue<Job>(depth: number, estimateOf: (job: Job) => nu
     }
     return next
   }
-  /** Holders without a job have a part in the work until the clock has reached their debt. */
+  /** Holders without a job count as sharing the work until the clock has reached their debt. */
   function pass(work: number) {
     const debts = [...holders.values()].filter(isIdle).map(({ start }) => start)
     let parts = holders.size

@@ -8,8 +8,8 @@ import { openWorker } from './worker-queue.ts'
 
 export interface JudgeBodies {
   /**
-   * What a body comes to, with the errors of `readBody` and of its judge. `hold` is called with the bytes that are kept
-   * of it until the request has ended.
+   * Judges a body, and throws the errors of `readBody` and of its judge. It calls `hold` with the number of bytes that
+   * are kept until the request has ended.
    */
   judge<K extends Kind>(kind: K, body: WireBody, input: Judged[K]['input'], hold: Hold): Promise<Judged[K]['judged']>
   close(): Promise<void>
@@ -17,9 +17,9 @@ export interface JudgeBodies {
 type Hold = (bytes: number) => void
 
 /**
- * Judges bodies so that none holds the event loop for long, whatever stands in it. Here: batches as SDKs send them, and
- * others that are small, while their app and its company have time left of this second. Everything else goes to a thread of
- * its own, one body at a time (`openWorker`); so no more than one large body is inflated at once.
+ * Judges bodies so that none holds the event loop for long, whatever its content. The event loop judges batches in the
+ * form of SDKs and small bodies, while their app and its company have time left in this second. All other bodies go to
+ * a thread, one at a time (`openWorker`), so at most one large body is inflated at once.
  */
 export function createJudgeBodies({ logger, registry }: { logger: Logger; registry: Registry }): JudgeBodies {
   const judgeHere = createJudgeHere()
@@ -40,7 +40,7 @@ export function createJudgeBodies({ logger, registry }: { logger: Logger; regist
   }
 }
 
-/** Judges what takes no more than some 13 ms; null for other bodies. */
+/** Judges bodies that take at most about 13 ms; null for other bodies. */
 function createJudgeHere() {
   const readSmall = createReadSmallBody()
   return <Input, Output>(judge: Judge<Input, Output>, body: WireBody, input: Input): Output | null => {

@@ -6,7 +6,7 @@ import { type JudgedPrivacy, judgePrivacy, type PrivacyInput } from '../privacy.
 import type { BodyLimit } from '../read-body.ts'
 import { type JudgedSdk, judgePlainSdk, judgeSdk, type SdkInput } from '../sdk.ts'
 
-/** What is judged, by kind of request: what a judge is given besides the body, and what it makes of both. */
+/** The kinds of judged requests. Each has the input of its judge besides the body, and its output. */
 export interface Judged {
   sdk: { input: SdkInput; judged: JudgedSdk }
   privacy: { input: PrivacyInput; judged: JudgedPrivacy }
@@ -16,21 +16,24 @@ export interface Judged {
 export type Kind = keyof Judged
 
 /**
- * Makes of a body what its request is answered and stored by. Pure and synchronous; takes and gives only what a
- * thread can hand to another, and keeps nothing of `body`, which may be written over.
+ * Judges a body: the output holds what the answer and the stores need. It is pure and synchronous, takes and gives only
+ * what one thread can hand to another, and keeps nothing of `body`, which may be overwritten.
  */
 export interface Judge<Input, Output> extends BodyLimit {
   judge(body: Buffer, wire: Buffer, input: Input): Output
   /** What the output keeps in memory. */
   storedBytes(output: Output): number
-  /** Asked first: the same for bodies that take time in proportion to their bytes, whatever stands in them; null for others. */
+  /**
+   * Asked first. It judges bodies whose time is in proportion to their bytes, whatever they hold; null for other
+   * bodies.
+   */
   judgePlain?(body: Buffer, wire: Buffer, input: Input, plain_gzip: Buffer | null): Output | null
 }
 
-/** The most that it takes to judge so many bytes: at worst, JSON of arrays in arrays. */
+/** The longest time to judge so many bytes; JSON of arrays in arrays is the worst. */
 export const judgedMs = (bytes: number): number => bytes * 100e-6
 
-/** What a record takes besides its text: its key, its place, and the objects that hold all of it. */
+/** Memory of a record besides its text: its key, its partition, and the objects around them. */
 const record_overhead_bytes = 1024
 
 /** Memory of records until their request ends. */

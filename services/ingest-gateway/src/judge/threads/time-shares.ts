@@ -1,6 +1,6 @@
 import { countedOf, type Sender, senderHolders } from '@tributary/service-kit/http/shares'
 
-/** Work that is done at once for whoever used nothing yet. */
+/** The size of work that is done at once for a sender that used nothing yet. */
 const quick_ms = 1
 
 export interface TimeShares {
@@ -11,9 +11,9 @@ export interface TimeShares {
 }
 
 /**
- * Shares of each second of the event loop, as `Shares` gives them: an app may use as much as is left free, and its company
- * twice as much, so one app alone has half of `ms_per_s`. A company that used nothing yet finds time for quick work however
- * many are busy, and for slow work while so much is left. `now` in milliseconds.
+ * Shares of each second of the event loop, as `Shares` gives them: an app may use as much as is left free, and its
+ * company twice as much, so one app alone has half of `ms_per_s`. A company that used nothing yet always finds time for
+ * quick work, however many companies are busy. It finds time for slow work while enough is left. `now` in milliseconds.
  */
 export function createTimeShares({ ms_per_s, now }: { ms_per_s: number; now: () => number }): TimeShares {
   const usedBy = new Map<string, number>()

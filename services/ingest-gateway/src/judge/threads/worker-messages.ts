@@ -2,7 +2,7 @@ import type { ErrorCode } from '@tributary/contracts/errors'
 import type { WireBody } from '../read-body.ts'
 import type { Judged, Kind } from './judges.ts'
 
-/** What the thread is asked. Messages are copied, so a Buffer arrives as a Uint8Array. */
+/** A task of the thread. Messages are copied, so a Buffer arrives as a Uint8Array. */
 export interface Task extends WireBody {
   kind: Kind
   input: Judged[Kind]['input']
@@ -10,7 +10,7 @@ export interface Task extends WireBody {
   bytes_max: number
 }
 
-/** What it answers, always one to one task. */
+/** The answer of the thread: one for each task. */
 export type Answer =
   | { judged: unknown }
   /** It inflates to more than `bytes_max`, and its judge takes more. */

@@ -25,19 +25,20 @@ interface Job {
   /** Its company and app. */
   tenant: readonly string[]
   task: Task
-  /** It waited too long and has its answer. */
+  /** Whether the body waited too long and was answered. */
   is_late: boolean
   resolve(judged: never): void
   reject(error: Error): void
 }
 
 /**
- * A thread that judges one body at a time. Companies, and the apps of each, share its time; a body is next the sooner, the
- * less it may take (`createFairQueue`). A gzip body is estimated by what it claims to inflate to. Where that is a lie, the thread
- * stops there, and the body waits anew as the largest that it may be.
+ * A thread that judges one body at a time. Companies, and the apps of each, share its time; a body that may take less
+ * time comes earlier (`createFairQueue`). A gzip body is estimated by its claimed inflated size. If it inflates to
+ * more, the thread stops there, and the body waits anew as the largest possible one.
  *
- * The thread starts with the first body and ends when it had none for `limits.judge_thread_idle_ms`, since its memory is large after large bodies. A body
- * that outgrows its memory, or a fault of ours, ends it too: that request is 503, and the next body starts it anew.
+ * The thread starts with the first body. It ends when it had no body for `limits.judge_thread_idle_ms`, since its
+ * memory is large after large bodies. It also ends when a body outgrows its memory, and at a fault of ours: that
+ * request is 503, and the next body starts the thread anew.
  */
 export function openWorker({
   logger,

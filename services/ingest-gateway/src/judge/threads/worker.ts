@@ -8,11 +8,11 @@ import { type Answer, fromThread, type Task } from './worker-messages.ts'
 
 const collectGarbage = createCollector()
 
-/** The thread of `openWorker`. A fault that is not coded is ours: it ends the thread, and the log has it. */
+/** The thread of `openWorker`. A fault without a code is ours: it ends the thread and is logged. */
 parentPort?.on('message', (message: Task) => {
   const answer = judgeTask(fromThread(message) as Task)
   parentPort?.postMessage(answer)
-  // V8 would let the garbage of many large bodies pile up to the limit of the thread: 200 MiB instead of 80.
+  // Without this V8 lets the garbage of many large bodies grow to the limit of the thread: 200 MiB instead of 80.
   if (inflated_bytes > limits.judge_thread_kept_bytes_max) collectGarbage({ type: 'major', execution: 'sync' })
 })
 
