@@ -1,8 +1,8 @@
 import { utcDay } from './utc-day.ts'
 
 /**
- * The two audit keys that a request of one backend event can have: the second is of another body under the same
- * `event_id` and day. `~` separates the two, so it is percent-encoded in ids.
+ * The two audit keys that a request of one backend event can have. The second is for another body under the same
+ * `event_id` and day. It has a `~`, so that character is percent-encoded in ids.
  */
 export function serverEventAuditKeys(request: {
   received_at_ms: number

@@ -11,7 +11,9 @@ export const installKeyDay = '1970-01-01'
 export interface EventKey {
   /** Unsigned 64-bit decimal; always looked up together with the app. */
   event_key: string
-  /** UTC date on which, and on the neighbours of which, the key stands for this event; `installKeyDay`: always. */
+  /**
+   * UTC date. The key stands for this event on that day and on both neighbours; with `installKeyDay` it always does.
+   */
   key_day: string
 }
 
@@ -21,7 +23,7 @@ export const isInstall = (event_name: string, props: Record<string, unknown> | u
 
 /**
  * First 8 bytes of SHA-256 of install and event id, or of the install alone. The leading word keeps both kinds apart,
- * so that the `event_id` of an install blocks no other event.
+ * so the `event_id` of an install never makes another event a duplicate.
  */
 export function eventKey(event: { install_uuid: string; event_id: string; day: string; install: boolean }): EventKey {
   const text = event.install ? `install\0${event.install_uuid}` : `event\0${event.install_uuid}\0${event.event_id}`

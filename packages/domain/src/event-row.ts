@@ -30,7 +30,7 @@ export interface LogPosition {
   offset: number
 }
 
-/** An event that the gateway should never have let through: no row can be made of it, now or later. */
+/** An event that the gateway should have rejected: no row can be made of it, now or later. */
 export class UnwritableEventError extends Error {
   override name = 'UnwritableEventError'
 }
@@ -105,7 +105,7 @@ export function moneyOf(event: ReceivedEvent): { revenue_micros: string; currenc
   return { revenue_micros: revenueMicros(revenue, event_name), currency: currency(event.currency ?? 'USD') }
 }
 
-/** An event without a time has that of our clock, which needs no correction. */
+/** An event without a time has the time of our clock, which needs no correction. */
 const correctionOf = ({ source, received_at_ms, sent_at_ms }: Envelope, ts_ms: number): number =>
   clockCorrection({ source, ts_ms, received_at_ms, sent_at_ms: sentAt(sent_at_ms) })
 
@@ -155,7 +155,10 @@ function time(value: unknown, field: string): number {
   throw new UnwritableEventError(`${field} is out of range`)
 }
 
-/** The client's clock: anything may stand there, and it decides nothing here, so what is no time is absent. */
+/**
+ * The client's clock. A client may send anything there, and it decides nothing here, so a value that is no time counts
+ * as absent.
+ */
 function sentAt(value: number | undefined): number {
   return value !== undefined && value > 0 && value < ts_ms_max ? Math.trunc(value) : 0
 }
@@ -166,8 +169,8 @@ function currency(value: unknown): string {
 }
 
 /**
- * Exact for amounts of up to six decimals: up to 1e9 the product is below 2^53 and its error below a fifth of a micro,
- * so rounding finds the micro that was meant. Signs are taken apart, since Math.round is not symmetric.
+ * This is exact for amounts of up to six decimals. Up to 1e9 the product is below 2^53 and its error below a fifth of a
+ * micro, so rounding finds the micro that was meant. Signs are taken apart, since Math.round is not symmetric.
  */
 function revenueMicros(value: unknown, event_name: string): string {
   if (typeof value !== 'number' || !(Math.abs(value) <= limits.revenue_abs_max)) {
@@ -182,8 +185,8 @@ const noTexts = textColumns.map(() => '')
 const noJsons = jsonColumns.map(() => '{}')
 
 /**
- * The columns that hold fields as they were sent: one walk over the fields that are there, since looking for those that
- * are not costs more. `extra` is written key by key: on an object, `__proto__` would be set instead of kept.
+ * The columns that hold fields as they were sent. One walk over the present fields makes them, since looking for absent
+ * fields costs more. `extra` is written key by key, because on an object `__proto__` would be set instead of kept.
  */
 function sentColumns(event: ReceivedEvent, platform: string): Omit<EventColumns, 'made'> {
   const texts = noTexts.slice()

@@ -1,6 +1,6 @@
 /**
- * Index of the first item for which `isBehind` holds, and the number of items where it holds for none. The items are in an order
- * in which it holds for all behind the first.
+ * Index of the first item for which `isBehind` holds, or the number of items if it holds for none. The items are sorted
+ * so that it holds for all items after that one.
  */
 export function firstIndex<T>(ordered: readonly T[], isBehind: (item: T) => boolean): number {
   let [low, high] = [0, ordered.length]

@@ -12,8 +12,9 @@ export interface EventClock {
 const skew_ms_max = day_ms
 
 /**
- * What the age of an event adds to its time (docs/rules.md#age-of-an-event). An SDK's time is corrected by the error of its clock when the
- * batch was sent, unless that is more than 24 h, and is never later than the receipt. A backend's time is not corrected.
+ * The correction that the age of an event adds to its time (docs/rules.md#age-of-an-event). An SDK's time is corrected
+ * by the error of its clock when the batch was sent, unless that is more than 24 h, and is never later than the
+ * receipt. A backend's time is not corrected.
  */
 export function clockCorrection({ source, ts_ms, received_at_ms, sent_at_ms }: EventClock): number {
   if (source !== 'sdk') return 0
@@ -22,8 +23,9 @@ export function clockCorrection({ source, ts_ms, received_at_ms, sent_at_ms }: E
 }
 
 /**
- * The time of an install (docs/rules.md#install-time): that of its event on the same clock as its age, and never later than the receipt,
- * also of a backend. An event of the same batch and time therefore never comes before its install.
+ * The time of an install (docs/rules.md#install-time). It is the time of its event, corrected like its age, and never
+ * later than the receipt, even for a backend. An event of the same batch and time therefore never comes before its
+ * install.
  */
 export const installTime = (clock: EventClock): number =>
   Math.min(clock.received_at_ms, clock.ts_ms + clockCorrection(clock))

@@ -1,6 +1,6 @@
 import { day_ms } from '@tributary/contracts/limits'
 
-// Neighbours in a log are most often of one day, and writing a date costs more than hashing a key.
+// Neighbours in a log usually have the same day, and formatting a date costs more than hashing a key.
 let last = { day: Number.NaN, text: '' }
 
 /** UTC date of a time, `YYYY-MM-DD`. */

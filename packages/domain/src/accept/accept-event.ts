@@ -24,8 +24,8 @@ const installUuidShape = /^[A-Za-z0-9_-]{1,64}$/
 const controlCharacter = /[\u0000-\u001f\u007f-\u009f]/
 
 /**
- * The first fault of one parsed event, null when it is accepted (docs/rules.md#events, docs/rules.md#which-code).
- * Pure and hand-written, because it runs for every event; a property test holds it equal to `EventFields` of contracts.
+ * The first fault of one parsed event, null when it is accepted (docs/rules.md#events, docs/rules.md#which-code). It is
+ * hand-written, because it runs for every event; a property test compares it with `EventFields` of contracts.
  */
 export function findEventFault(event: unknown, source: Envelope['source'], now_ms: number): EventFault | null {
   if (!isJsonObject(event)) return { reason: 'missing_required_fields' }

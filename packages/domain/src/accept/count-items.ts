@@ -1,8 +1,8 @@
 import { byte } from './scan-json.ts'
 
 /**
- * True when the JSON array that `json` begins with has more items than `items_max`. Reads no further than it must. Bytes
- * that are no JSON may get either answer; the parser refuses them.
+ * True when the JSON array that `json` begins with has more items than `items_max`. It stops reading as soon as it
+ * knows. Bytes that are no JSON may get either answer; the parser refuses them.
  */
 export function hasMoreItems(json: Buffer, items_max: number): boolean {
   let items = 1

@@ -4,7 +4,7 @@ import type { AcceptedEvent } from './accept-event.ts'
 
 /**
  * How many of the events of one request count toward the quota: duplicates inside it count once, by the idempotency key
- * and its days, as the event-writer drops them. An event without a time of its own is of the day of its receipt.
+ * and its days, as the event-writer drops them. An event without a time of its own has the day of its receipt.
  */
 export function countOnce(accepted: readonly AcceptedEvent[], received_at_ms: number): number {
   const daysOf = new Map<string, Map<string, number[]>>()
@@ -17,7 +17,7 @@ export function countOnce(accepted: readonly AcceptedEvent[], received_at_ms: nu
       installed.add(install_uuid)
       continue
     }
-    // Events of one install mostly stand together.
+    // Events of one install are mostly neighbours.
     if (install_uuid !== last_uuid) {
       days = daysOf.get(install_uuid) ?? new Map()
       daysOf.set(install_uuid, days)

@@ -2,7 +2,7 @@ import { type EventFieldKind, type EventFieldName, eventFields } from '@tributar
 import { limits } from '@tributary/contracts/limits'
 import { type EventFault, isJsonObject } from './accept-event.ts'
 
-/** What is wrong with an event, and what would be right, for a person; `reason` and `field` are the contract. */
+/** Says to a person what is wrong with an event, and what would be right; `reason` and `field` are the contract. */
 export function faultMessage({ reason, field }: EventFault, event: unknown): string {
   if (reason === 'bad_event_id')
     return `event_id is 1 to ${limits.event_id_chars_max} visible ASCII characters, and an app sends one.`

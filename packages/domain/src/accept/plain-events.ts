@@ -15,10 +15,10 @@ export interface PlainEvents {
 }
 
 /**
- * What a JSON array of events is known to hold without making values of it, which would cost four times as much, garbage
- * included. Null for whatever is not plainly right: a rejected event, several installs, an escape in a checked
- * field, an object near its limit, no JSON. `JSON.parse` and `acceptBatch` judge that; a property test holds
- * that where this gives events, those accept the same. Nothing of `json` is kept.
+ * Reads a JSON array of events without making values of it, which would cost four times as much, garbage included. Null
+ * for anything that is not plainly right: a rejected event, several installs, an escape in a checked field, an object
+ * near its limit, no JSON. `JSON.parse` and `acceptBatch` judge such arrays. A property test checks that they accept
+ * the same events as this. Nothing of `json` is kept.
  */
 export function findPlainEvents(json: Buffer, now_ms: number): PlainEvents | null {
   if (!isUtf8(json) || json[0] !== byte.open_array) return null
@@ -46,7 +46,7 @@ interface Found {
   id_end: number
   install: number
   install_end: number
-  /** The last of its names decides: it counts where a key is there twice. */
+  /** Where a key is there twice, its last value counts. */
   is_fact: boolean
 }
 
@@ -57,7 +57,7 @@ const fields = eventFieldNames
   .toSorted((a, b) => Number(required.includes(b.kind)) - Number(required.includes(a.kind)))
 const required_bits = (1 << required.length) - 1
 
-/** A byte of JSON text may become this many when it is written anew: `1e20`. */
+/** The number of bytes that a byte of JSON text may become when it is written anew: `1e20`. */
 const growth_max = 6
 
 function skipEvent(json: Buffer, from: number, now_ms: number, found: Found): number {

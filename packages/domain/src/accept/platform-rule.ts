@@ -2,8 +2,8 @@ import type { Platform } from '@tributary/contracts/envelope'
 import { isJsonObject } from './accept-event.ts'
 
 /**
- * True when an event names the other platform than its app's: `platform`, `props.platform` or `device.os`, in any case;
- * other values than `ios` and `android` mean nothing (docs/rules.md#platform-rule).
+ * True when an event names the other platform than its app's: `platform`, `props.platform` or `device.os`, in any case.
+ * Values other than `ios` and `android` are ignored (docs/rules.md#platform-rule).
  */
 export function namesOtherPlatform(event: unknown, platform: Platform): boolean {
   if (!isJsonObject(event)) return false

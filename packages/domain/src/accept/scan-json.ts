@@ -1,6 +1,6 @@
 /*
- * Walks JSON text (RFC 8259, valid UTF-8) without making values of it. Each function takes the place where something
- * begins and gives the place behind it, `nowhere` when it is not there.
+ * Walks JSON text (RFC 8259, valid UTF-8) without making values of it. Each function takes the index where something
+ * begins and gives the index after it, or `nowhere` when it is not there.
  */
 
 export const nowhere = -1
@@ -62,7 +62,10 @@ function skipDigits(json: Uint8Array, from: number): number {
   return at === from ? nowhere : at
 }
 
-/** Any value. One that nests deeper than `depth_max` is `nowhere` (a scalar has depth 0, `{}` has 1), so recursion is bounded. */
+/**
+ * Any value. A value that nests deeper than `depth_max` is `nowhere` (a scalar has depth 0, `{}` has 1), so recursion
+ * is bounded.
+ */
 export function skipValue(json: Uint8Array, from: number, depth_max: number): number {
   switch (json[from]) {
     case byte.quote:

@@ -3,7 +3,7 @@ import { isJsonObject } from './accept-event.ts'
 
 export interface SdkBatch {
   events: unknown[]
-  /** Rounded to an integer; undefined when absent or no finite number. */
+  /** Rounded to an integer; undefined when it is absent or not a finite number. */
   sent_at_ms: number | undefined
 }
 

@@ -21,23 +21,23 @@ import { byPlace, type Claim, type ClickChoice, type ClickWindows, type Crowds, 
 /** All that a decision depends on. */
 export interface AttributeInput {
   install: InstallFact
-  /** Clicks of the app that were found and not erased, perhaps with others that do not match. */
+  /** Clicks of the app that were found and are not erased. Some may not match. */
   clicks: readonly KeptClick[]
   /** The earliest claim of another install on each click. */
   claims: ReadonlyMap<string, Claim>
-  /** Installs of the same device or user, perhaps with others. */
+  /** Installs of the same device or user, and perhaps others. */
   others: readonly OtherInstall[]
   windows: Windows
-  /** Whether a click was erased: what names it loses it, and nothing else finds it. */
+  /** Whether a click was erased: an install that names it loses it, and no other install finds it. */
   isErasedClick(click_id: string): boolean
-  /** The source of a click flooded on the day of the click. */
+  /** Whether the source of a click flooded on the day of the click. */
   isFlooded(click: KeptClick): boolean
   datacenter: boolean
   blocked: boolean
   /** See `FraudEvidence`. */
   neighbours_before: number
   crowds: Crowds
-  /** The newest decision of the install, which keeps what can no longer be seen. */
+  /** The newest decision of the install. It keeps facts that the tables no longer hold. */
   newest: Decision | null
   /** Retention has deleted the clicks before it; 0 when none (docs/privacy.md#retention). */
   clicks_deleted_before_ms: number
@@ -45,8 +45,8 @@ export interface AttributeInput {
 }
 
 /**
- * Flags that stay with an install though what they were seen by has expired or changed (docs/rules.md#fraud-flags).
- * `install_burst` stays once the address was blanked.
+ * Flags that an install keeps after their evidence has expired or changed (docs/rules.md#fraud-flags). `install_burst`
+ * stays once the address was blanked.
  */
 const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly FraudFlag[]
 
@@ -93,7 +93,7 @@ export function windowsOf(
   }
 }
 
-/** What of the settings of an app sets its windows. */
+/** The settings of an app that set its windows. */
 export interface WindowSettings {
   click_window_hours: number
   probabilistic: boolean
@@ -108,7 +108,9 @@ export const clickWindowsOf = ({ click_hours, probabilistic_hours }: Windows): C
   probabilistic_ms: (probabilistic_hours ?? 0) * hour_ms,
 })
 
-/** Clicks that were found, and those that have expired since the newest decision, but for what was erased since. */
+/**
+ * The found clicks, and the clicks that have expired since the newest decision, without those that were erased since.
+ */
 export function withKept(
   clicks: readonly KeptClick[],
   newest: Decision | null,
@@ -154,7 +156,7 @@ function fraudFlagsOf({ install, newest, ...seen }: AttributeInput, choice: Clic
   })
 }
 
-/** Lost candidates of the newest decision whose clicks tables hold no more: what was said of them stays. */
+/** Lost candidates of the newest decision whose clicks the tables no longer hold. They keep their reasons. */
 function expiredOf(input: AttributeInput, found: readonly KeptClick[]): Candidate[] {
   const { install, newest, clicks_deleted_before_ms, now_ms, isErasedClick } = input
   if (newest === null || byPlace(newest.place, install.place) !== 0) return []
@@ -177,7 +179,7 @@ const passingReasons: readonly (LostReason | null)[] = [
   'ambiguous',
 ]
 
-/** The winner and the best of those that may win later, as far as they fit: their texts come from strangers. */
+/** The winner and the best clicks that may win later, within bounds, because their texts come from strangers. */
 function keepClicks(candidates: readonly KeptClick[], choice: ClickChoice): KeptClick[] {
   const outcomes = new Map(choice.candidates.map((candidate) => [candidate.click_id, candidate]))
   const mayWin = candidates.filter((click) => {

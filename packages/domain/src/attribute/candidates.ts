@@ -10,7 +10,7 @@ export interface Times {
   to_ms: number
 }
 
-/** Matching by address, as the settings of an app had it when the install was received. */
+/** The settings of matching by address when the install was received. */
 export interface LikenessSettings {
   probabilistic: boolean
   probabilistic_window_hours: number
@@ -22,7 +22,7 @@ export const candidateBounds = {
   address: { before_ms: limits.candidate_lookback_ms_max, after_ms: limits.candidate_address_after_ms },
 } as const
 
-/** When the clicks were made that may be candidates of an install; null when none may (docs/rules.md#candidates). */
+/** The times of clicks that may be candidates of an install; null when none may be one (docs/rules.md#candidates). */
 export function candidateTimes(
   kind: 'device' | 'address',
   installed_at_ms: number,
@@ -32,14 +32,14 @@ export function candidateTimes(
   const to_ms = installed_at_ms + after_ms
   if (kind === 'device') return { from_ms: installed_at_ms - before_ms, to_ms }
   if (settings === null || !settings.probabilistic) return null
-  // Clicks of a day more than the window are shown: they lose as `outside_window`.
+  // Clicks of one more day before the window are shown: they lose as `outside_window`.
   const shown_ms = settings.probabilistic_window_hours * hour_ms + day_ms
   return { from_ms: installed_at_ms - Math.min(shown_ms, before_ms), to_ms }
 }
 
 /**
- * Whether a click may be a candidate of an install with which it shares a key of this kind. One that the install names may
- * be at any time. Of those after the install only the earliest are: see `nearestClicks`.
+ * Whether a click may be a candidate of an install with which it shares a key of this kind. A click that the install
+ * names may have any time. Of the clicks after the install only the earliest are candidates: see `nearestClicks`.
  */
 export function isCandidate(
   kind: CandidateKind,
@@ -56,7 +56,7 @@ export function isCandidate(
 export interface MatchWindow {
   /** Window of clicks whose link has none of its own. */
   window_ms: number
-  /** No link makes it longer than this. */
+  /** The longest window that a link may set. */
   window_ms_max: number
 }
 
@@ -67,9 +67,9 @@ export const windowOf = (
 ): number => Math.min(lookback_hours === null ? window_ms : lookback_hours * hour_ms, window_ms_max)
 
 /**
- * The clicks of one key that are looked at for an install: before it the latest that may win and, apart from them, the latest
- * that can't; after it the earliest. What strangers add after an install changes nothing any more once there are enough, and
- * what can't win pushes nothing out that can.
+ * The clicks of one key that an install sees. Before the install these are the latest clicks that may win and, apart
+ * from them, the latest that can't. After it these are the earliest clicks. Once there are enough clicks after an
+ * install, further ones change nothing. Clicks that can't win never push out clicks that can.
  */
 export function nearestClicks<
   C extends Pick<KeptClick, 'clicked_at_ms' | 'click_id' | 'filtered_reason' | 'lookback_hours'>,
@@ -85,7 +85,7 @@ export function nearestClicks<
   ]
 }
 
-/** Clicks not after a time before those after it, each part from the latest on. */
+/** Sorts clicks up to a time before clicks after it, each part from the latest on. */
 export const nearestTo =
   (at_ms: number) =>
   (a: Pick<KeptClick, 'clicked_at_ms' | 'click_id'>, b: Pick<KeptClick, 'clicked_at_ms' | 'click_id'>): number =>

@@ -10,8 +10,8 @@ export const signClickId = (click_id: string, link_secret: Buffer | KeyObject): 
   `${click_id}.${signatureOf(click_id, link_secret)}`
 
 /**
- * Reads what an app sent as a click id; null when it is none of ours in form. A bare id has our lowercase. An id in any case
- * with a dot after it is forged unless all of the text is what `signClickId` makes.
+ * Reads the text that an app sent as a click id; null when it does not have the form of ours. A bare id is in lower
+ * case. An id in any case with a dot after it is forged, unless the whole text is what `signClickId` makes.
  */
 export function readClickToken(text: string, link_secret: Buffer): ClickToken | null {
   const dot = text.indexOf('.')

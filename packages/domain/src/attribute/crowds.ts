@@ -6,20 +6,23 @@ import { byInstall, type Claim, type Crowds, type InstallClues } from './verdict
 
 type KeyedClues = Pick<InstallClues, 'installed_at_ms' | 'crowds'>
 
-/** Whether so many facts carried a key shortly before an install. */
+/** Whether a key is crowded for an install: at least `crowd_facts` facts had it shortly before. */
 export const isCrowded = ({ installed_at_ms, crowds }: KeyedClues, match_key: string): boolean =>
   isCrowdedAt(installed_at_ms, crowds?.get(match_key))
 
 export const isCrowdedAt = (installed_at_ms: number, crowd_ms: number | undefined): boolean =>
   crowd_ms !== undefined && installed_at_ms - crowd_ms < limits.crowd_window_ms
 
-/** Whether a click that an install names is hidden by those who named it before: its id is crowded, or was named so often since. */
+/**
+ * Whether earlier installs hide a click from an install that names it: its id is crowded, or as many named it since the
+ * click.
+ */
 export function isHiddenClick(install: KeyedClues, click_id: string): boolean {
   const crowd_ms = install.crowds?.get(matchKey('click', click_id))
   return crowd_ms !== undefined && (isCrowdedAt(install.installed_at_ms, crowd_ms) || crowd_ms >= clickTime(click_id))
 }
 
-/** Keys by which an install may find a click; those of devices and of the clicks that it names, or of its address. */
+/** Keys by which an install may find a click: of its devices and of the clicks that it names, or of its address. */
 export function clueKeys(install: Omit<InstallClues, 'crowds'>): { own: string[]; addresses: string[] } {
   const { referrer, named_click, ip, os_major, model } = install
   const named = [referrer, named_click].flatMap((token) => (token === null ? [] : [matchKey('click', token.click_id)]))
@@ -34,8 +37,8 @@ export const hasCrowdedKey = (install: Omit<InstallClues, 'crowds'> & { user_id:
   )
 
 /**
- * Gives the clues by which an install may find a click: crowded devices and click ids match none. A click id with a wrong signature stays, for
- * what it says of the install, but its click is not looked up (`namedClicks`).
+ * Gives the facts by which an install may find a click, without crowded devices and click ids, which match none. A
+ * click id with a wrong signature stays, because it flags the install, but its click is not looked up (`namedClicks`).
  */
 export function withCrowds<Install extends InstallClues>(install: Install, crowds: Crowds): Install {
   if (crowds.size === 0) return install

@@ -7,16 +7,16 @@ import { byInstall, type Claim, type ClickChoice, type ClickWindows, type Instal
 
 export interface DecideInput {
   install: InstallClues
-  /** Clicks of the app that may match, in any order, perhaps with others that do not. */
+  /** Clicks of the app that may match, in any order, and perhaps others. */
   clicks: readonly KeptClick[]
   /** The earliest claim of another install on each click; several may have one until they are evaluated again. */
   claims: ReadonlyMap<string, Claim>
   windows: ClickWindows
-  /** Candidates whose clicks have expired, as they were judged before. */
+  /** Candidates whose clicks have expired, with their earlier judgement. */
   expired: readonly Candidate[]
-  /** Whether a click was erased; nobody can win it. */
+  /** Whether a click was erased; no install can win it. */
   isErasedClick(click_id: string): boolean
-  /** False when a signed click id was waited for long enough. */
+  /** False when the install has waited long enough for a signed click. */
   may_wait: boolean
 }
 
@@ -27,9 +27,10 @@ interface Match {
 }
 
 /**
- * Which click an install came from. The strongest method wins, within it the latest click that was not after the
- * install; a click that an earlier install holds is lost, one that a later install holds is free. An install that names a
- * signed click which never came is organic in the end (docs/decisions/attribution.md#a-signed-click-that-never-came-ends-organic).
+ * Finds the click that an install came from. The strongest method wins, and within it the latest click that was not
+ * after the install. A click that an earlier install holds is lost; a click that a later install holds is free. If a
+ * named signed click never comes, the install ends organic
+ * (docs/decisions/attribution.md#a-signed-click-that-never-came-ends-organic).
  */
 export function decide({
   install,
@@ -63,7 +64,7 @@ export function decide({
 
 const isForged = (token: ClickToken | null): boolean => token?.signature === 'forged'
 
-/** How a click matches an install, by its strongest method; nothing when it does not. */
+/** The strongest method by which a click matches an install; empty if it does not match. */
 function matchClick(install: InstallClues, click: KeptClick, windows: ClickWindows): Match[] {
   const method = methodOf(install, click, windows)
   if (method === null) return []
@@ -73,7 +74,7 @@ function matchClick(install: InstallClues, click: KeptClick, windows: ClickWindo
 const lostTo = (install: InstallClues, claim: Claim | undefined): LostReason | null =>
   claim !== undefined && byInstall(claim, install) < 0 ? 'click_already_used' : null
 
-/** The first match that nothing speaks against; alike clicks of more than one partner tell nothing. */
+/** The first match without a fault. Clicks that match by address and belong to several partners decide nothing. */
 function findWinner(matches: readonly Match[]): Match | null {
   const winner = matches.find(({ reason }) => reason === null) ?? null
   return winner !== null && isAmbiguous(winner, matches) ? null : winner
@@ -97,7 +98,7 @@ function lostReason(match: Match, won: Match | null, forged: boolean, matches: r
   return !forged && isAmbiguous(match, matches) ? 'ambiguous' : 'weaker_method'
 }
 
-/** Ids that the install names and that no click has, each by the method that a click would have. */
+/** Ids that the install names and that no click has, each with the method that its click would have. */
 function unknownClicks(
   install: InstallClues,
   clicks: readonly Pick<KeptClick, 'click_id'>[],

@@ -1,7 +1,7 @@
 import { createHmac, hash } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
 
-/** Device ids that apps and links tell, and the case in which their SHA-256 is taken. */
+/** Device ids that apps and links send, and the case in which their SHA-256 is taken. */
 const kinds = { gaid: 'lower', app_set_id: 'lower', idfa: 'upper', idfv: 'upper' } as const
 export type DeviceIdKind = keyof typeof kinds
 
@@ -11,8 +11,8 @@ const hashed = /^[0-9a-f]{64}$/i
 const hashesOfNone = ['', '00000000-0000-0000-0000-000000000000'].map((none) => hash('sha256', none))
 
 /**
- * HMAC of the SHA-256 of each device id, keyed with the salt of the company: all that tables hold of them
- * (docs/rules.md#hashes-of-device-ids). Clicks and installs take theirs from here, so that equal ids compare equal.
+ * HMAC of the SHA-256 of each device id, keyed with the salt of the company. Tables hold only this hash
+ * (docs/rules.md#hashes-of-device-ids). Clicks and installs both take it from here, so that equal ids compare equal.
  */
 export function deviceHashes(ids: Partial<Record<DeviceIdKind, unknown>>, salt: Buffer): string[] {
   const found = (Object.keys(kinds) as DeviceIdKind[]).flatMap((kind) => {
@@ -22,7 +22,7 @@ export function deviceHashes(ids: Partial<Record<DeviceIdKind, unknown>>, salt: 
   return [...new Set(found)]
 }
 
-/** SHA-256 of an id in lower-case hex; null for what is no id. */
+/** SHA-256 of an id in lower-case hex; null for a text that is no id. */
 function digestOf(value: unknown, letters: 'lower' | 'upper'): string | null {
   const id = typeof value === 'string' ? value.trim() : ''
   if (!/[^0-]/.test(id) || id.length > limits.optional_string_chars_max) return null

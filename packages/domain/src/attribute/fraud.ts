@@ -4,10 +4,10 @@ import type { ClickChoice, InstallClues } from './verdict.ts'
 
 /** A person needs longer from a click to the first start of an app. */
 const fast_ms = 10_000
-/** SDK installs of one network in an hour that are not flagged. */
+/** The number of SDK installs of one network in an hour that get no flag. */
 export const burst_installs_max = 20
 
-/** What is known of an install besides its clicks. */
+/** The evidence about an install besides its clicks. */
 export interface FraudEvidence {
   is_sdk: boolean
   /** Play's server timestamps, Unix epoch seconds. */
@@ -25,13 +25,13 @@ export interface FraudEvidence {
 }
 
 /**
- * Flags of an install in the order of `fraudFlags` (docs/rules.md#fraud-flags). What a backend tells is flagged for a forged
- * signature only. Flagged installs count, and say so.
+ * Flags of an install in the order of `fraudFlags` (docs/rules.md#fraud-flags). An install of a backend is flagged only
+ * for a forged signature. Flagged installs still count.
  */
 export function flagsOf(install: InstallClues, choice: ClickChoice, evidence: FraudEvidence): FraudFlag[] {
   const { is_sdk, referrer_click_server_s: click_s, install_begin_server_s: begin_s } = evidence
   const found: Record<FraudFlag, boolean> = {
-    // Play gives 0 for a time that it does not know.
+    // Play gives 0 for an unknown time.
     click_after_install: is_sdk && click_s !== null && begin_s !== null && begin_s > 0 && click_s > begin_s,
     fast_install: is_sdk && choice.click !== null && install.installed_at_ms - choice.click.clicked_at_ms < fast_ms,
     click_flooding: is_sdk && choice.click !== null && evidence.flooded,
@@ -44,7 +44,10 @@ export function flagsOf(install: InstallClues, choice: ClickChoice, evidence: Fr
   return fraudFlags.filter((flag) => found[flag])
 }
 
-/** Whether a hit of a honeypot blocks its address when an install is received; one of the same millisecond came before. */
+/**
+ * Whether a hit of a honeypot blocks its address when an install is received. A hit in the same millisecond counts as
+ * earlier.
+ */
 export const isBlockedAt = (received_at_ms: number, hit_at_ms: number): boolean =>
   received_at_ms >= hit_at_ms && received_at_ms < hit_at_ms + limits.honeypot_block_ms
 
@@ -62,14 +65,14 @@ export const sourceName = (of: { day: string; partner: string; campaign: string 
 
 /** Clicks of a day below which a source never floods. */
 const flood_clicks_min = 1000
-/** Clicks of a day below which a source says nothing about the others. */
+/** Clicks of a day below which a source does not count in the median. */
 const median_clicks_min = 100
-/** A source floods when its conversion is at most one part of so many of the median of the others. */
+/** A source floods when its conversion is at most the median of the others divided by this. */
 const flood_median_parts = 5n
 
 /**
- * Which sources of an app flooded on a day (docs/rules.md#fraud-flags): many clicks, few of which become installs, measured
- * by the median of the other sources. A source without others does not flood.
+ * The sources of an app that flooded on a day (docs/rules.md#fraud-flags): they have many clicks, and far fewer of
+ * these become installs than in the median of the other sources. A source without others does not flood.
  */
 export const findFloods = <S extends SourceDay>(sources: readonly S[]): S[] => {
   const known = sources.filter(({ clicks }) => clicks >= median_clicks_min).toSorted(byConversion)
@@ -79,7 +82,7 @@ export const findFloods = <S extends SourceDay>(sources: readonly S[]): S[] => {
   })
 }
 
-/** Exact: twice the share of the source against the sum of the two in the middle. */
+/** Compares exactly: twice the share of the source with the sum of the two shares in the middle. */
 function isFarBelow(source: SourceDay, [a, b]: [SourceDay, SourceDay]): boolean {
   const [x, y, z] = [source, a, b].map(({ clicks, conversions }) => [BigInt(conversions), BigInt(clicks)] as const) as [
     readonly [bigint, bigint],

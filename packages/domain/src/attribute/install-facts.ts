@@ -27,8 +27,8 @@ export interface TenantSecrets {
 }
 
 /**
- * What an event shows; null for other events, and for an install that a migration of identities fired again. It never
- * throws: a field of a wrong kind counts as absent (docs/rules.md#fields-that-attribution-reads).
+ * The fact in an event; null for other events, and for an install event that a migration of identities sent again. It
+ * never throws: a field of a wrong kind counts as absent (docs/rules.md#fields-that-attribution-reads).
  */
 export function findFact(
   envelope: EnvelopeHead,
@@ -89,7 +89,7 @@ function installClues(envelope: EnvelopeHead, event: ReceivedEvent, { link_secre
   }
 }
 
-/** An event without a time happened when our clock says that it came: the client's clock has no part in that. */
+/** An event without a time has the time of its receipt by our clock; the client's clock does not matter. */
 function installedAt({ source, received_at_ms, sent_at_ms = 0 }: EnvelopeHead, { event_ts_ms }: ReceivedEvent): number {
   if (typeof event_ts_ms !== 'number') return received_at_ms
   return installTime({ source, ts_ms: event_ts_ms, received_at_ms, sent_at_ms })
@@ -102,13 +102,16 @@ export function majorVersion(version: unknown): number | null {
   return major === undefined ? null : Number(major)
 }
 
-/** Model without the space around it, cut to a bounded length: a person reads it, and it is compared. */
+/** The model without the space around it, cut to a bounded length, because people read it and matching compares it. */
 const modelOf = (value: unknown): string | null =>
   textOf(textOf(value)?.trim().slice(0, limits.optional_string_chars_max))
 
 const fieldsOf = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
-/** Well-formed, as tables hold it: a text with a lone surrogate has to compare equal to itself when it is read back. */
+/**
+ * Well-formed text, as tables hold it. Otherwise a text with a lone surrogate would differ from itself when it is read
+ * back.
+ */
 const textOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.toWellFormed() : null
 

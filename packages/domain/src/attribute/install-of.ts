@@ -4,8 +4,8 @@ import type { OtherInstall } from './reinstall.ts'
 import { byPlace } from './verdict.ts'
 
 /**
- * The install event that counts among the facts of one install: the first `app_install`, until there is one the first
- * `app_first_open` (docs/rules.md#what-is-an-install); null without any.
+ * The install event that counts among the facts of one install: the first `app_install`, or the first `app_first_open`
+ * while there is none (docs/rules.md#what-is-an-install). Null without any.
  */
 export function installOf(facts: readonly Fact[]): InstallFact | null {
   const events = facts.filter((fact) => fact.kind === 'install')
@@ -14,7 +14,7 @@ export function installOf(facts: readonly Fact[]): InstallFact | null {
 
 const rankOf = ({ event_name }: InstallFact): number => installEvents.indexOf(event_name)
 
-/** What an install is to a later one of the same device or user; null when it is none. */
+/** An install as a later one of the same device or user sees it; null without an install event. */
 export function otherOf(facts: readonly Fact[]): OtherInstall | null {
   const install = installOf(facts)
   if (install === null) return null
@@ -23,8 +23,8 @@ export function otherOf(facts: readonly Fact[]): OtherInstall | null {
 }
 
 /**
- * The aliases among the facts of one install that count: of each user the earliest, and of users the first `install_aliases_max`.
- * Whoever has the secret of an app may have one install tell of any number of users.
+ * The aliases of one install that count: the earliest of each user, for the first `install_aliases_max` users. The
+ * holder of an app's secret can send any number of users for one install.
  */
 export function decidingAliases(facts: readonly Fact[], users_max: number = limits.install_aliases_max): AliasFact[] {
   const earliest = new Map<string, AliasFact>()

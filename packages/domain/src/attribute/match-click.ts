@@ -14,11 +14,11 @@ export function methodOf(install: InstallClues, click: KeptClick, { probabilisti
   if (named_click?.click_id === click.click_id) return 'click_id'
   if (click.device_hashes.some((device) => install.device_hashes.includes(device))) return 'device_id'
   if (probabilistic && isAlike(install, click)) return 'probabilistic'
-  // Anybody can name a click in a referrer: without our signature it is shown, and decides nothing.
+  // Anybody can name a click in a referrer. Without our signature the click is shown and decides nothing.
   return referrer?.click_id === click.click_id ? 'install_referrer' : null
 }
 
-/** Why a click can't be the one, whatever other clicks and installs there are. */
+/** Why a click can't win, whatever other clicks and installs there are. */
 export function reasonAgainst(
   install: InstallClues,
   click: KeptClick,
@@ -35,7 +35,7 @@ export function reasonAgainst(
     : 'outside_window'
 }
 
-/** The override of a link never widens the window of matches by address. */
+/** The window of a link never widens the window of matches by address. */
 const windowFor = (method: Method, { click_ms, probabilistic_ms }: ClickWindows): MatchWindow =>
   method === 'probabilistic'
     ? { window_ms: probabilistic_ms, window_ms_max: probabilistic_ms }
@@ -43,11 +43,11 @@ const windowFor = (method: Method, { click_ms, probabilistic_ms }: ClickWindows)
 
 type Likeness = Pick<InstallClues, 'ip' | 'os_major' | 'model'>
 
-/** The keys of a click stand for an address that was blanked. */
+/** The keys of a click replace an address that was blanked. */
 const hasAddress = (click: Pick<KeptClick, 'ip' | 'match_keys'>, ip: string, os_major: number): boolean =>
   click.ip === '' ? click.match_keys?.includes(addressKey(ip, os_major)) === true : click.ip === ip
 
-/** Same address and major version, and the same model where both tell it. An unknown version is like none. */
+/** Same address and major version, and the same model if both have one. An unknown version matches nothing. */
 export const isAlike = (
   install: Likeness,
   click: Pick<KeptClick, 'ip' | 'os_major' | 'model' | 'match_keys'>,
@@ -70,12 +70,12 @@ interface Trait extends ClickRange {
   matches(click: KeptClick): boolean
 }
 
-/** Where clicks may match an install by its devices or its address (docs/rules.md#candidates). */
+/** The keys and times of clicks that may match an install by its devices or its address (docs/rules.md#candidates). */
 function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
   const { installed_at_ms: at_ms, ip, os_major, model } = install
   const { probabilistic, probabilistic_ms } = windows
   const settings = { probabilistic, probabilistic_window_hours: probabilistic_ms / hour_ms }
-  // Crowded devices are none: see `withCrowds`.
+  // Crowded devices are not among them: see `withCrowds`.
   const devices = install.device_hashes.map((device) => {
     const match_key = matchKey('device', device)
     const times = seenTimes(install, match_key, candidateTimes('device', at_ms, settings)!)
@@ -96,7 +96,10 @@ function traitsOf(install: InstallClues, windows: ClickWindows): Trait[] {
   return [...devices, ...alike]
 }
 
-/** A click is seen by the first installs after it, and by those before it that are not in a crowd (docs/rules.md#how-far-a-click-is-seen). */
+/**
+ * Whether an install sees a click: the first installs after a click see it, and those before it that are not in a crowd
+ * (docs/rules.md#how-far-a-click-is-seen).
+ */
 function seenTimes(install: InstallClues, match_key: string, { from_ms, to_ms }: Times): Times {
   const crowd_ms = install.crowds?.get(match_key)
   return {
@@ -105,7 +108,7 @@ function seenTimes(install: InstallClues, match_key: string, { from_ms, to_ms }:
   }
 }
 
-/** The clicks to look for by a key; of each range see `nearestClicks`. */
+/** The clicks to look for by a key; `nearestClicks` says which ones of each range. */
 export const clickRanges = (install: InstallClues, windows: ClickWindows): ClickRange[] =>
   traitsOf(install, windows).map(({ matches, ...range }) => range)
 
@@ -116,9 +119,10 @@ export function namedClicks(install: InstallClues): string[] {
 }
 
 /**
- * The candidates of an install among clicks of its app, which may hold any others, each click once: of each range the nearest,
- * of the whole at most `limits.install_candidates_max`, and among them at most `limits.candidates_lost_max` that can't win.
- * Both kinds are cut by method, then those not after the install, then the latest: the same whatever came first.
+ * The candidates of an install among clicks of its app, each click once. The given clicks may hold others too. Of each
+ * range the nearest clicks are taken, in all at most `limits.install_candidates_max`, and among them at most
+ * `limits.candidates_lost_max` that can't win. Both kinds are cut by method, then clicks not after the install come
+ * first, then the latest. The result does not depend on the order of arrival.
  */
 export function candidatesOf(install: InstallClues, clicks: readonly KeptClick[], windows: ClickWindows): KeptClick[] {
   const named = new Set(namedClicks(install))
@@ -156,12 +160,12 @@ export const byStrength = (a: { click: KeptClick; method: Method }, b: { click: 
   methods.indexOf(a.method) - methods.indexOf(b.method) ||
   byTime({ at_ms: b.click.clicked_at_ms, place: b.click.place }, { at_ms: a.click.clicked_at_ms, place: a.click.place })
 
-/** Stands for an address that is not stored any more. No address is spelled like it. */
+/** Replaces an address that is no longer stored. No address is spelled like it. */
 const forgotten = 'forgotten'
 
 /**
- * An install whose address retention has blanked is alike the clicks that the newest decision of the same install event found
- * by the address, and no others. Gives the install and the clicks in a form in which `isAlike` says so.
+ * If retention has blanked the address of an install, the install is alike only the clicks that the newest decision of
+ * the same install event found by the address. Gives the install and the clicks in a form in which `isAlike` says so.
  */
 export function recallLikeness(
   install: InstallFact,

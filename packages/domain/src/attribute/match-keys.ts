@@ -8,13 +8,16 @@ import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 export type MatchKind = 'click' | 'device' | 'user' | 'address' | 'address_model' | 'network' | 'block'
 
 /**
- * Key of the tables that look clicks and installs up by what they have in common: first 8 bytes of SHA-256, as an unsigned
- * 64-bit decimal. Two values may share a key: whoever finds something by it compares the values too.
+ * Key of the tables that look clicks and installs up by what they have in common: first 8 bytes of SHA-256, as an
+ * unsigned 64-bit decimal. Two values may share a key, so a reader also compares the values.
  */
 export const matchKey = (kind: MatchKind, value: string): string =>
   BigInt(`0x${hash('sha256', `${kind}\0${value}`, 'hex').slice(0, 16)}`).toString()
 
-/** An address and a major version of the system, with a model: null for clicks without one, absent for clicks of any. */
+/**
+ * The key of an address and a major version of the system, with a model. The model is null for clicks without one, and
+ * absent for clicks of any model.
+ */
 export const addressKey = (ip: string, os_major: number, model?: string | null): string =>
   model === undefined
     ? matchKey('address', `${ip}\0${os_major}`)
@@ -24,21 +27,27 @@ export const addressKey = (ip: string, os_major: number, model?: string | null):
 export const modelsFor = (model: string | null): (string | null | undefined)[] =>
   model === null ? [undefined] : [model, null]
 
-/** Keys of a click by its address: it shares one with each install that it is like, and none with others. */
+/** Keys of a click by its address. It shares one with each install that it is alike, and none with others. */
 export const clickAddressKeys = ({ ip, os_major, model }: Pick<Click, 'ip' | 'os_major' | 'model'>): string[] =>
   os_major === null ? [] : [addressKey(ip, os_major, model), addressKey(ip, os_major)]
 
 export const deviceKeys = ({ device_hashes }: Pick<Click, 'device_hashes'>): string[] =>
   device_hashes.map((device) => matchKey('device', device))
 
-/** Keys of a click. A hit of a honeypot blocks addresses and matches nothing. A click without its address has them with it. */
+/**
+ * Keys of a click. A hit of a honeypot blocks addresses and matches nothing. A click whose address was blanked brings
+ * its keys along.
+ */
 export function clickKeys(click: Click & Pick<KeptClick, 'match_keys'>): string[] {
   if (click.match_keys !== undefined) return click.match_keys
   if (click.filtered_reason === 'honeypot') return [matchKey('block', addressBlock(click.ip))]
   return [...deviceKeys(click), ...clickAddressKeys(click)]
 }
 
-/** Keys of a fact. Only installs of an SDK stand for their network and their block: a backend's are not judged by these. */
+/**
+ * Keys of a fact. Only installs of an SDK have keys of their network and block, because installs of a backend are not
+ * judged by these.
+ */
 export function factKeys(fact: Fact): string[] {
   if (fact.kind === 'alias') return [matchKey('user', fact.user_id)]
   const { referrer, named_click, user_id, ip, os_major, model, is_sdk } = fact

@@ -2,16 +2,18 @@ import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact, Place } from '@tributary/contracts/attribution/found'
 import type { Candidate, Method } from '@tributary/contracts/attribution/verdict'
 
-/** Counts up whenever the same input may give another verdict; stored with each. */
+/**
+ * Version of the rules: it is raised whenever the same input may give another verdict. It is stored with each verdict.
+ */
 export const rule_version = 2
 
 /**
- * The keys of an install that at least `crowd_facts` install facts carried before it, each with the install time of the
- * `crowd_facts`th, counted back from the install (docs/rules.md#crowded-keys).
+ * The keys that at least `crowd_facts` install facts had before this install. Each has the install time of the
+ * `crowd_facts`th such fact, counted back from the install (docs/rules.md#crowded-keys).
  */
 export type Crowds = ReadonlyMap<string, number>
 
-/** What of an install event decides which click it came from. */
+/** The facts of an install event that decide which click it came from. */
 export type InstallClues = Pick<
   InstallFact,
   | 'installed_at_ms'
@@ -36,7 +38,7 @@ export interface ClickWindows {
   probabilistic: boolean
 }
 
-/** Who has a click now: the install whose newest verdict it is. */
+/** The holder of a click: the install whose newest verdict names it. */
 export interface Claim {
   installed_at_ms: number
   place: Place
@@ -47,7 +49,7 @@ export interface ClickChoice {
   /** null: organic, or pending. */
   click: KeptClick | null
   method: Method | null
-  /** A click id that we signed is not there yet: nothing is decided. */
+  /** Whether a click that we signed is not there yet: then nothing is decided. */
   pending: boolean
   forged: boolean
   /** Best first. */
@@ -62,7 +64,7 @@ export const byInstall = (a: Claim, b: Claim): number =>
 export const byTime = (a: { at_ms: number; place: Place }, b: { at_ms: number; place: Place }): number =>
   a.at_ms - b.at_ms || byPlace(a.place, b.place)
 
-/** Earlier of two positions: each partition has logs of its own, so the partition stands before the log. */
+/** Earlier of two positions. Each partition has logs of its own, so the partition is compared before the log. */
 export const byPlace = (a: Place, b: Place): number =>
   byText(topicOf(a), topicOf(b)) ||
   a.partition - b.partition ||

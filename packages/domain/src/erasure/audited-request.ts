@@ -12,8 +12,9 @@ export interface AuditedErasure {
 }
 
 /**
- * The proof of a request, put before anything else is done with it (docs/rules.md#audit-keys). It outlives the erasure, so it
- * holds no address, no agent and nothing else of the request: the install alone. An object that is there already is the same request.
+ * The proof of a request, put before anything else is done with it (docs/rules.md#audit-keys). It outlives the erasure,
+ * so it holds only the install: no address, no agent and nothing else of the request. An existing object of the same
+ * key is the same request.
  */
 export function auditedErasure(asked: AskedErasure): AuditedErasure {
   const { app_id, install_uuid, requested_at_ms } = asked

@@ -14,9 +14,11 @@ export interface EventTimes {
 export const isErased = (event: EventTimes, mark_ms: number | null): boolean =>
   mark_ms !== null && (event.received_at_ms <= mark_ms || datedAt(event) <= mark_ms)
 
-/** The time of an event as it was given, else when the client sent it, else when it was received, Unix epoch ms. */
+/**
+ * The date of an event, Unix epoch ms: its own time, else the time when the client sent it, else the time of receipt.
+ */
 export const datedAt = ({ received_at_ms, event_ts_ms, sent_at_ms }: EventTimes): number =>
   timeOf(event_ts_ms) ?? timeOf(sent_at_ms) ?? received_at_ms
 
-/** A client may send anything: what is no time is absent. */
+/** A client may send anything: a value that is no time counts as absent. */
 const timeOf = (value: unknown): number | undefined => (typeof value === 'number' && value > 0 ? value : undefined)

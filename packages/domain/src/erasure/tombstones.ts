@@ -2,15 +2,15 @@
 export interface Tombstones {
   /** Number of the newest one; 0 without any. */
   number: number
-  /** Whether anything of an app was erased: spares a walk through many ids. */
+  /** Whether anything of an app was erased. A false answer saves a walk through many ids. */
   hasAny(app_id: string): boolean
   /** Whether something of an app was erased and its salt cannot be decrypted: the look-ups below throw for such an app. */
   isLocked(app_id: string): boolean
   /** The greatest mark of an install, Unix epoch ms; null when it was not erased. See `isErased`. */
   markOf(app_id: string, install_uuid: string): number | null
   /**
-   * The greatest end of the log of an install that its tombstones have: what the log holds below it is erased. Null where nobody
-   * noted it.
+   * The greatest end of the log in the tombstones of an install: its records below that end are erased. Null if no end
+   * was noted.
    */
   logEndOf(app_id: string, install_uuid: string): LogEnd | null
   /** Whether a click was erased, whenever it was received. */
@@ -34,39 +34,42 @@ export const isBelow = ({ topic, offset }: { topic: string; offset: number }, en
  * store cannot be read.
  */
 export interface TombstoneStore {
-  /** Number of the newest tombstone, read from the store itself; 0 without any. */
+  /** Number of the newest tombstone, read from the store and not from memory; 0 without any. */
   newest(): Promise<number>
   /** The tombstones up to a number that `newest` gave to any process. */
   upTo(number: number): Promise<Tombstones>
 }
 
-/** All that was erased so far; nothing without a store. No batch may use it in place of its pinned tombstones. */
+/** All tombstones so far; none without a store. No batch may use them in place of its pinned tombstones. */
 export const newestTombstones = async (store: TombstoneStore | undefined): Promise<Tombstones> =>
   store === undefined ? noTombstones : store.upTo(await store.newest())
 
-/** Something that was made of an event of an install, Unix epoch ms. */
+/** The times of something that was made of an event of an install, Unix epoch ms. */
 interface MadeOfEvent {
   app_id: string
   install_uuid: string
   received_at_ms: number
-  /** `datedAt` of the event; absent where that is not before its receipt. */
+  /** `datedAt` of the event; absent if that is not before its receipt. */
   dated_at_ms?: number | undefined
 }
 
-/** Whether something was erased that was made of an event, by the rule of `isErased`. */
+/** Whether an erasure covers something that was made of an event, by the rule of `isErased`. */
 export const isGone = (
   tombstones: Tombstones,
   { app_id, install_uuid, received_at_ms, dated_at_ms = received_at_ms }: MadeOfEvent,
 ): boolean =>
   Math.min(received_at_ms, dated_at_ms) <= (tombstones.markOf(app_id, install_uuid) ?? Number.NEGATIVE_INFINITY)
 
-/** Whether an install was erased; false while its app is locked. Only for checks where a wrong `false` loses and doubles nothing. */
+/**
+ * Whether an install was erased; false while its app is locked. Use it only for checks where a wrong `false` does no
+ * harm.
+ */
 export const wasErased = (
   tombstones: Tombstones,
   { app_id, install_uuid }: { app_id: string; install_uuid: string },
 ): boolean => !tombstones.isLocked(app_id) && tombstones.markOf(app_id, install_uuid) !== null
 
-/** The same of a click. */
+/** The same for a click. */
 export const wasClickErased = (
   tombstones: Tombstones,
   { app_id, click_id }: { app_id: string; click_id: string },

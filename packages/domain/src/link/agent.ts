@@ -1,13 +1,13 @@
-/** What a user agent tells of a device. */
+/** The facts about a device in a user agent. */
 export interface Agent {
   platform: 'android' | 'ios' | 'desktop'
-  /** Null when the agent does not tell it. */
+  /** Null when it is not in the agent. */
   os_major: number | null
   /** Name that the device's own API gives (`Pixel 8 Pro`, `SM-S911B`); null when the agent has none. */
   model: string | null
 }
 
-/** Longer ones are no models. */
+/** A longer text does not count as a model. */
 const model_chars_max = 64
 const desktop: Agent = { platform: 'desktop', os_major: null, model: null }
 

@@ -11,7 +11,10 @@ const counter_max = 0xfff
 /** A millisecond begins with a random counter below this, so that ids of two processes differ early. */
 const counter_start_max = 0x800
 
-/** Times go on from the one before while the clock is behind it by this much, and else begin again at the clock. */
+/**
+ * While the clock is behind the last time by at most this, times go on from that time. Otherwise they begin again at
+ * the clock.
+ */
 const clock_back_ms_max = 5_000
 
 /** Makes the function that mints ids of clicks: a counter in the 12 bits after the time keeps their order. */

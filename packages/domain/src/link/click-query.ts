@@ -2,7 +2,7 @@ import type { Click } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 import type { DeviceIdKind } from '../attribute/device-ids.ts'
 
-/** What the query of a click tells. */
+/** The values in the query of a click. */
 export interface ClickQuery extends Pick<Click, 'ext_click_id' | 'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5'> {
   mobile_only: boolean
   /** Device ids as they were sent. */
@@ -21,5 +21,8 @@ export function readClickQuery(query: string): ClickQuery {
   }
 }
 
-/** Cut to UTF-16 units, between characters: the first half of one that does not fit is dropped (docs/rules.md#strings). */
+/**
+ * Cuts a text to a number of UTF-16 units, between characters: a character that does not fit whole is dropped
+ * (docs/rules.md#strings).
+ */
 const cut = (text: string): string => text.slice(0, limits.click_value_chars_max).replace(/[\uD800-\uDBFF]$/, '')

@@ -1,4 +1,4 @@
-/** What a link puts into the referrer of the Play store. */
+/** The values that a link puts into the referrer of the Play store. */
 export interface PlayReferrer {
   partner: string
   /** Left out where null. */
@@ -16,7 +16,7 @@ export function playStoreUrl(bundle_id: string, referrer?: PlayReferrer): string
   return `${page}&referrer=${encode(text.join('&'))}`
 }
 
-/** Never throws: what has a lone surrogate is made well-formed. */
+/** Never throws: a text with a lone surrogate is made well-formed. */
 const encode = (text: string): string => encodeURIComponent(text.toWellFormed())
 
 /** The `tb_click` of an install referrer as Play gives it to an app; null without one. */

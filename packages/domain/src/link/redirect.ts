@@ -1,7 +1,7 @@
 import type { FilteredReason } from '@tributary/contracts/attribution/click'
 import { playStoreUrl } from './play-referrer.ts'
 
-/** A link with what its app says of the store (docs/rules.md#tracking-links). */
+/** A link with the store ids of its app (docs/rules.md#tracking-links). */
 export interface LinkTarget {
   platform: 'ios' | 'android'
   /** Id in the Play store; there for Android. */
@@ -17,7 +17,7 @@ export interface LinkTarget {
   countries: readonly string[] | null
 }
 
-/** What the request tells of who clicked. */
+/** The facts about the visitor in the request. */
 export interface Visitor {
   agent: 'bot' | 'android' | 'ios' | 'desktop'
   datacenter: boolean
@@ -36,7 +36,7 @@ export function edgeFilter({ countries }: LinkTarget, visitor: Visitor): Filtere
 }
 
 export interface Redirect {
-  /** null: dropped without an answer to look at, and without a row. */
+  /** null: the click gets an empty answer and no row. */
   location: string | null
   filtered_reason: FilteredReason | null
 }
@@ -53,8 +53,9 @@ export function redirectOf(target: LinkTarget, visitor: Visitor, token: string):
 }
 
 /**
- * Where a visitor goes whose click is stopped: a phone of the app's platform and a program to the store page, others to the
- * fallback; to the other one where the link lacks it. No parameter attributes. Null for a link that has neither.
+ * The target of a visitor whose click is stopped. A phone of the app's platform and a program go to the store page,
+ * others to the fallback. If the link lacks one, they go to the other. No parameter attributes. Null for a link without
+ * both.
  */
 export function plainTarget(target: LinkTarget, agent: Visitor['agent']): string | null {
   const goesToStore = agent === target.platform || agent === 'bot'
@@ -82,7 +83,7 @@ function storeUrl(target: LinkTarget, token: string): string | null {
 /** Characters of `ct` that the App Store keeps. */
 const campaign_chars_max = 30
 
-/** Nothing but a campaign name passes through the App Store, and that only to Apple's own reports. */
+/** Only a campaign name passes the App Store, and it reaches only Apple's own reports. */
 function appStoreUrl(target: LinkTarget): string | null {
   const { provider_token: pt, partner, campaign } = target
   const page = plainStoreUrl(target)

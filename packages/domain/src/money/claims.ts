@@ -5,11 +5,11 @@ export interface TransactionLookup {
   transaction_key: string
 }
 
-/** An event that counted the money of a transaction: when it came and the log position that wrote it. */
+/** An event that counted the money of a transaction, with its time of receipt and its log position. */
 export interface TransactionClaim extends TransactionLookup {
   /** UTC date of the event. */
   day: string
-  /** Rank of whoever claims it (`claimRanks`): a higher one has the money whenever it comes. */
+  /** Rank of the claim (`claimRanks`): a higher rank has the money, whenever the claim comes. */
   claim_rank: number
   received_at_ms: number
   topic: string
@@ -20,13 +20,16 @@ export interface TransactionClaim extends TransactionLookup {
 /** The identity of a transaction as one text. */
 export const transactionOf = ({ app_id, transaction_key }: TransactionLookup): string => `${app_id}/${transaction_key}`
 
-/** What decides between two claims of one log (docs/rules.md#money-once): a higher rank, then an earlier receipt. */
+/**
+ * The facts that decide between two claims of one log (docs/rules.md#money-once): a higher rank, then an earlier
+ * receipt.
+ */
 export const byRank = (a: RankedClaim, b: RankedClaim): number =>
   b.claim_rank - a.claim_rank || a.received_at_ms - b.received_at_ms
 
 type RankedClaim = Pick<TransactionClaim, 'claim_rank' | 'received_at_ms'>
 
-/** One order of all claims for everybody: rank, received time, log position. */
+/** The order of all claims, which is the same in every process: rank, received time, log position. */
 const byPrecedence = (a: TransactionClaim, b: TransactionClaim): number =>
   byRank(a, b) ||
   a.partition - b.partition ||

@@ -4,7 +4,7 @@ import { CodedError } from '@tributary/contracts/errors'
 export interface EcbRate {
   /** `YYYY-MM-DD`. */
   day: string
-  /** Three capitals; not only those of ISO 4217 today, since the file begins in 1999. */
+  /** Three capitals. Some are no longer in ISO 4217, since the file begins in 1999. */
   currency: string
   units: string
 }
@@ -24,7 +24,7 @@ const months = ['january', 'february', 'march', 'april', 'may', 'june'].concat([
 /**
  * The rates of a CSV file of the ECB, historical (`2026-01-31`) or daily (`31 January 2026`): a header `Date,USD,...`,
  * one day a line in any order, `N/A` or nothing where there is no rate, perhaps a comma at the end. Throws `bad_csv`
- * that names the line; a file is taken as a whole or not at all.
+ * with the line; a file is taken as a whole or not at all.
  */
 export function readEcbRates(text: string): EcbRate[] {
   const lines = text.replace(/^\ufeff/, '').split(/\r?\n/)
@@ -79,7 +79,7 @@ function readDay(text: string): string | null {
   const day = number > 0 ? `${year}-${String(number).padStart(2, '0')}-${dayOfMonth.padStart(2, '0')}` : text
   if (!/^(19|20)\d\d-\d\d-\d\d$/.test(day)) return null
   const at_ms = Date.parse(day)
-  // Date.parse takes the 31st of February for a day in March.
+  // Date.parse reads the 31st of February as a day in March.
   return Number.isNaN(at_ms) || new Date(at_ms).toISOString().slice(0, 10) !== day ? null : day
 }
 

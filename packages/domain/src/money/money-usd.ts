@@ -11,8 +11,9 @@ export interface ForeignAmount {
 export const usdRates: EurRates = { usd: '1', units: '1' }
 
 /**
- * The sum in USD, or the part of each of `sharers`, rounded once, at the end, to 4 places, halves away from zero. The
- * arithmetic is exact until then: micros are integers, rates decimals, a division stays a fraction of two integers.
+ * The sum in USD, or the part of each of `sharers`. It is rounded once, at the end, to 4 places, halves away from zero.
+ * The arithmetic is exact until then: micros are integers, rates are decimals, and a division stays a fraction of two
+ * integers.
  */
 export function sumUsd(amounts: readonly ForeignAmount[], sharers = 1): number {
   const { over, under } = sumOf(amounts, 0, amounts.length)
@@ -24,7 +25,7 @@ interface Fraction {
   under: bigint
 }
 
-/** The exact sum of some neighbours. Halves are added up, so that most additions are of short numbers. */
+/** The exact sum of some neighbours. The two halves are summed apart, so most additions are of short numbers. */
 function sumOf(amounts: readonly ForeignAmount[], from: number, to: number): Fraction {
   if (from === to) return { over: 0n, under: 1n }
   if (to - from === 1) return fractionOf(amounts[from]!)
@@ -45,7 +46,7 @@ const factor_scale = 10n ** 40n
 /** Factors are cut off, so a sum of up to 10^26 micros errs by less than this. */
 const factor_error = 10n ** 26n
 
-/** What micros of a currency are multiplied by where many are added outside of this process; `factoredUsd` rounds the sum. */
+/** The factor for micros of a currency if an engine adds many of them up; `factoredUsd` rounds the sum. */
 export function usdFactor(rates: EurRates): bigint {
   const usd = decimal(rates.usd)
   const units = decimal(rates.units)
@@ -54,7 +55,8 @@ export function usdFactor(rates: EurRates): bigint {
 
 /**
  * The USD of a sum of micros times factors, or the part of each of `sharers`, rounded as `sumUsd` does. A sum that is
- * nearer to a half than factors can tell is the half: rates have few digits, so that no other sum is that near.
+ * nearer to a half than the error of factors counts as the half: rates have few digits, so no other sum can be that
+ * near.
  */
 export function factoredUsd(sum: bigint, sharers = 1): number {
   const surely = sum < 0n ? sum - factor_error : sum + factor_error

@@ -1,13 +1,13 @@
 /** The address at which a browser reached the panel, and the names of the cookies that it may keep there. */
 export interface PanelOrigin {
   origin: string
-  /** Null: neither https nor a loopback address. No session begins there. */
+  /** Null for an address that is neither https nor loopback. No session begins there. */
   cookies: { session: string; browser: string; secure: boolean } | null
 }
 
 /**
- * Over https a cookie has the prefix `__Host-`; over http on a loopback address it is named by its port, without `Secure`:
- * browsers refuse both there, and share cookies among the ports of a host.
+ * Over https a cookie has the prefix `__Host-`. Over http on a loopback address it is named by its port and lacks
+ * `Secure`, because browsers refuse both there, and share cookies among the ports of a host.
  */
 export function panelOrigin(scheme: 'http' | 'https', host: string): PanelOrigin | null {
   if (!URL.canParse(`${scheme}://${host}`)) return null

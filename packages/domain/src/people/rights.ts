@@ -1,7 +1,7 @@
 import type { Membership, Role } from '@tributary/contracts/admin/people/roles'
 import type { Route } from '@tributary/contracts/route'
 
-/** What a role must be held over: a company, or one app of it. */
+/** The target over which a person must hold a role: a company, or one app of it. */
 export interface Target {
   company_id: string
   app_id?: string | undefined
@@ -9,15 +9,15 @@ export interface Target {
 
 type Declared = Pick<Route, 'roles' | 'over' | 'limited'>
 
-/** Whether a person has any role of a route, over whatever it may be. */
+/** Whether a person has any role of a route, over any target. */
 export const hasRoleOf = ({ roles = [] }: Declared, memberships: readonly Membership[]): boolean =>
   memberships.some(({ role }) => roles.includes(role))
 
 /**
- * Whether a person may call a route for a target. An operator stands above companies; every other role counts in its own
- * company, and where it is limited to apps for these alone: for what is of the whole company only where the route says so.
- * Without a target the role is held anywhere, unless the route is over something that the request does not name: then an
- * operator alone may call it.
+ * Whether a person may call a route for a target. An operator stands above companies. Every other role counts in its
+ * own company. A role that is limited to apps counts only for these apps; it counts for the whole company only if the
+ * route says so. Without a target, a role over anything is enough. But if the route needs a target that the request
+ * does not name, only an operator may call it.
  */
 export function mayCall(route: Declared, memberships: readonly Membership[], target: Target | null): boolean {
   const { over, limited = false } = route
@@ -31,7 +31,7 @@ export function mayCall(route: Declared, memberships: readonly Membership[], tar
   })
 }
 
-/** Whether a person may give a field of a body: a role of its list, held over the target. */
+/** Whether a person may send a field of a body: the person needs a role of its list over the target. */
 export const mayGive = (allowed: readonly Role[], memberships: readonly Membership[], target: Target | null): boolean =>
   mayCall({ roles: allowed, over: 'company of path' }, memberships, target)
 

@@ -9,13 +9,16 @@ export interface SessionTimes {
   proven_at_ms: number
 }
 
-/** Whether a session has ended by itself: idle too long, or too old; one that waits for its second factor has minutes. */
+/**
+ * Whether a session has ended by itself: it was idle too long, or is too old. A session that waits for its second
+ * factor lasts minutes.
+ */
 export function hasEnded({ complete, began_at_ms, seen_at_ms }: SessionTimes, now_ms: number): boolean {
   if (!complete) return now_ms - began_at_ms >= limits.session_pending_ms_max
   return now_ms - seen_at_ms >= limits.session_idle_ms_max || now_ms - began_at_ms >= limits.session_ms_max
 }
 
-/** Until when keys are minted without the password. */
+/** The time until which keys are minted without the password. */
 export const freshUntil = ({ proven_at_ms }: SessionTimes): number => proven_at_ms + limits.session_fresh_ms
 
 /** Wait after so many failures in a row; 0 while they are few, then twice as long each time. */

@@ -30,7 +30,7 @@ interface Envelope extends ReadObject {
   jws: string
 }
 
-/** The JWS, and what stands beside it, unsigned. */
+/** The JWS, and the unsigned members beside it. */
 function readEnvelope(body: string): Envelope | Fault {
   const text = body.trim()
   if (!text.startsWith('{')) return { jws: text, members: new Map(), has_doubles: false }

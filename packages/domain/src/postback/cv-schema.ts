@@ -26,7 +26,7 @@ export interface ConversionValue {
   coarse: CoarseValue | null
 }
 
-/** The meaning of a value, or null when the schema says nothing of it. The fine value decides where there is one. */
+/** The meaning of a value, or null when the schema has none for it. The fine value decides if there is one. */
 export function decodeValue(
   { postbacks }: Pick<CvSchema, 'postbacks'>,
   { sequence_index, fine, coarse }: ConversionValue,
@@ -49,8 +49,9 @@ export interface PostbackTime {
 }
 
 /**
- * The version that decodes a postback: the one that was live at the earliest install time that the postback allows, null
- * when none was. `ambiguous`: another one was published after that and until receipt (docs/rules.md#version-that-decodes).
+ * The version that decodes a postback: the one that was live at the earliest install time that the postback allows,
+ * null when none was. `ambiguous`: another version was published after that time and until receipt
+ * (docs/rules.md#version-that-decodes).
  */
 export function versionAt(
   versions: readonly Pick<CvVersion, 'version' | 'published_at_ms'>[],

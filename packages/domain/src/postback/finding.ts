@@ -29,7 +29,7 @@ const nothing: Content = {
   ...{ fine: null, coarse: null, country: null },
 }
 
-/** The judgement of a postback that says `content`; a field that is not given could not be read. */
+/** The judgement of a postback with this `content`; an absent field could not be read. */
 export function judged(protocol: PostbackProtocol, content: Partial<Content>, found: Proof | Fault): JudgedPostback {
   const said = { protocol, ...nothing, ...content }
   if ('key' in found) return { ...said, ...found, verdict: 'valid', reason: 'verified' }

@@ -6,7 +6,7 @@ import { judged } from './finding.ts'
 import type { PostbackKeys } from './keys.ts'
 import { judgeSkan } from './skan.ts'
 
-/** A postback as it was received: nothing in it is proven. */
+/** A postback as it was received. Nothing in it is proven. */
 export type UnjudgedPostback = Pick<PostbackReceived, 'protocol' | 'body'>
 
 /**

@@ -3,7 +3,7 @@ import type { Fault } from './finding.ts'
 import { type Members, type ReadObject, readObject } from './members.ts'
 import { textOf } from './values.ts'
 
-/** A JWS. Nothing of it is proven before `readKid` and `findSignatureFault` find no fault. */
+/** A JWS. It is proven only when `readKid` and `findSignatureFault` find no fault. */
 export interface ReadJws {
   header: Members
   payload: Members
@@ -49,7 +49,7 @@ export function findSignatureFault({ signed, signature: proof }: ReadJws, key: K
   return proven ? undefined : { code: 'signature_mismatch' }
 }
 
-/** Null for anything but the one unpadded base64url text of some bytes. */
+/** The bytes of an unpadded base64url text; null for any other spelling of them. */
 function decodeBase64url(text: string): Buffer | null {
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : null

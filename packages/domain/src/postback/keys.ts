@@ -23,9 +23,12 @@ export interface PostbackKeys {
   skan: ReadonlyMap<string, SkanKey>
   /** Keys by `kid`. */
   aak: ReadonlyMap<string, AakKey>
-  /** Proves postbacks of `sampleNetwork`, of the environment `development`; nothing proves them without it. */
+  /** The only key that proves postbacks of `sampleNetwork`; they are of the environment `development`. */
   sample: KeyObject | null
-  /** Changes when a postback may be judged otherwise: other keys, versions, types or curves. Equal in all processes of a release. */
+  /**
+   * Changes when the judgement of a postback may change: by other keys, versions, types or curves. Equal in all
+   * processes of a release.
+   */
   fingerprint: string
 }
 
@@ -59,9 +62,9 @@ export function postbackKeys(
 }
 
 /**
- * The keys together with those of a JWK set (RFC 7517), which count as production. A `kid` that is known keeps its key, so
- * that a key set can't replace Apple's. Keys that are not of ES256 are left out, and those beyond `postback_set_keys_max`.
- * Null when the document is no JWK set.
+ * The keys together with those of a JWK set (RFC 7517), which count as production. A known `kid` keeps its key, so a
+ * key set can't replace Apple's. Keys that are not for ES256 are left out, and so are keys beyond
+ * `postback_set_keys_max`. Null when the document is no JWK set.
  */
 export function withKeySet(keys: PostbackKeys, document: unknown): PostbackKeys | null {
   const set = (document as { keys?: unknown } | null)?.keys

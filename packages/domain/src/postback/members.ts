@@ -18,7 +18,7 @@ export type Members = ReadonlyMap<string, Member>
 export interface ReadObject {
   /** The last one of equal names counts, as with JSON.parse. */
   members: Members
-  /** A name is there twice: two readers could take different values for it. */
+  /** Whether a name is there twice: two readers could then take different values for it. */
   has_doubles: boolean
 }
 

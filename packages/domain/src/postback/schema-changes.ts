@@ -33,7 +33,7 @@ type Part = CvSchemaChange['before']
 const partOf = (postback: Postback | undefined): Part =>
   postback === undefined ? null : { window_hours: postback.window_hours, lock_window: postback.lock_window }
 
-/** A band without the fields that say nothing. */
+/** A band without its empty fields. */
 function bandOf(postback: Postback | undefined, list: 'fine' | 'coarse', value: number | string): Part {
   const band = postback?.[list].find((one) => one.value === value)
   if (band === undefined) return null

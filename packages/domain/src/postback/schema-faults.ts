@@ -16,7 +16,7 @@ export interface SchemaFault {
 
 type Postbacks = CvSchema['postbacks']
 
-/** The faults between the parts of a schema whose parts are each right (docs/rules.md#conversion-value-schema). */
+/** The faults between parts of a schema, when each part by itself is right (docs/rules.md#conversion-value-schema). */
 export function findSchemaFaults({ postbacks }: { postbacks: Postbacks }): SchemaFault[] {
   return [
     ...findTwice(
@@ -63,7 +63,10 @@ function findBandFaults(bands: readonly (FineBand | CoarseBand)[], { path, where
   return [...twice, ...wrong, ...(wrong.length > 0 ? [] : findOverlaps(bands, path, nameOf))]
 }
 
-/** Bands are `[min, max)` and those without max have no end, so each must end where the next one begins, or before. */
+/**
+ * A band is `[min, max)`, and a band without max has no end. So each band must end where the next one begins, or
+ * before.
+ */
 function findOverlaps(
   bands: readonly (FineBand | CoarseBand)[],
   path: string,

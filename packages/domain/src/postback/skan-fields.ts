@@ -3,13 +3,13 @@ import type { Fault } from './finding.ts'
 import type { Member, Members } from './members.ts'
 import { booleanOf, digitsOf, sequence_index_max, textOf } from './values.ts'
 
-/** Gives a value as Apple signs it, null when the member holds none of that kind. */
+/** Gives a value as Apple signs it, null when the member holds no value of that kind. */
 type SignedText = (member: Member) => string | null
 
 const flag: SignedText = (member) => booleanOf(member)?.toString() ?? null
 const integer: SignedText = (member) => digitsOf(member)
 
-/** A domain of digits alone would be signed like the `source-app-id` in whose place it stands. */
+/** A domain of digits alone is refused: its signature would also fit the `source-app-id` in its place. */
 const domain: SignedText = (member) => {
   const text = textOf(member)
   return text === null || /^\d*$/.test(text) ? null : text
@@ -31,7 +31,10 @@ const signedTexts = {
 } as const satisfies Record<string, SignedText>
 export type SkanField = keyof typeof signedTexts
 
-/** All others must be there: else a value could move into the place of its neighbour and be signed alike. */
+/**
+ * All other fields must be there: otherwise a value could move into the place of its neighbour under the same
+ * signature.
+ */
 const optional: readonly SkanField[] = ['source-app-id', 'source-domain']
 
 const v1: readonly SkanField[] = ['ad-network-id', 'campaign-id', 'app-id', 'transaction-id']
@@ -59,7 +62,7 @@ export const skanFields: ReadonlyMap<string, readonly SkanField[]> = new Map([
 
 const separator = '\u2063'
 
-/** The text that Apple signs: the values in order, joined by U+2063, optional ones that are absent left out. */
+/** The text that Apple signs: the values in order, joined by U+2063, without absent optional ones. */
 export function readSigned(members: Members, fields: readonly SkanField[]): string | Fault {
   const texts: string[] = []
   for (const field of fields) {

@@ -34,7 +34,7 @@ function prove({ members, has_doubles }: ReadObject, version: string | null, key
   return is_proven ? { key: name, environment } : { code: 'signature_mismatch' }
 }
 
-/** 1.0 has no version in it. Null when the field holds no version. */
+/** The version; a postback without one is 1.0. Null when the field holds no version. */
 function readVersion(members: Members): string | null {
   const member = members.get('version')
   if (member === undefined) return '1.0'
@@ -62,7 +62,7 @@ function readContent(members: Members, version: string) {
   }
 }
 
-/** The signature as DER. Only one base64 text of it is taken, so that a resend can't look different. */
+/** The signature as DER. Only one base64 spelling is accepted, so that a resend can't look different. */
 function readSignature(members: Members): Buffer | Fault {
   const field = 'attribution-signature'
   const member = members.get(field)

@@ -19,7 +19,7 @@ export function textOf(member: Member | undefined): string | null {
 
 const uint64_max = 2n ** 64n - 1n
 
-/** Digits of a whole number from 0 to `max`, at most what 64 bits hold. `1.0`, `1e3` and `-0` are none. */
+/** Digits of a whole number from 0 to `max`, at most what 64 bits hold. `1.0`, `1e3` and `-0` do not count as one. */
 export function digitsOf(member: Member | undefined, max: bigint | number = uint64_max): string | null {
   if (member?.type !== 'number' || !/^(0|[1-9]\d{0,19})$/.test(member.text)) return null
   return BigInt(member.text) <= BigInt(max) ? member.text : null
@@ -35,7 +35,7 @@ export const sequence_index_max = Math.max(...sequenceIndexes)
 export const sequenceIndexOf = (member: Member | undefined): SequenceIndex =>
   Number(digitsOf(member, sequence_index_max) ?? 0) as SequenceIndex
 
-/** Values that Apple never signs: whoever sends a postback again may change them. */
+/** Values that Apple never signs: a sender who repeats a postback may change them. */
 export interface UnsignedValues {
   fine: number | null
   coarse: CoarseValue | null
