@@ -164,7 +164,13 @@ describe('tributary backfill', () => {
     expect(answerOf(run)).toEqual(totals(2, 2))
     expect(await rejectedBeside(path)).toEqual([
       { line: 4, reason: 'bad_csv', field: null, message: null, text: 'x3,1' },
-      { line: 5, reason: 'time_without_zone', field: null, message: expect.stringContaining('no zone'), text: 'x4,2013-01-01 10:00:00,i4,1,,' },
+      {
+        line: 5,
+        reason: 'time_without_zone',
+        field: null,
+        message: expect.stringContaining('no zone'),
+        text: 'x4,2013-01-01 10:00:00,i4,1,,',
+      },
     ])
     expect([...shelf.events.values()]).toEqual([
       {
