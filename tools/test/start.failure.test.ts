@@ -136,7 +136,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
   it('a service with another master key does not start', async () => {
     const other = { TRIBUTARY_MASTER_KEY: randomBytes(32).toString('base64') }
     const why =
-      /^([\w-]+: )?The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\.$/
+      /^([\w-]+: )?The secrets in PostgreSQL were not made with the master key of TRIBUTARY_MASTER_KEY .*copy\. .*TRIBUTARY_MASTER_KEY_OLD\.$/
     const holders = declared.filter(({ resources }) => resources.includes('masterKeys'))
     expect(holders.length).toBeGreaterThan(1)
     const kinds = oneOfEachKind(holders)
