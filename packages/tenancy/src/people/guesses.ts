@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { waitAfter } from '@tributary/domain/people/session-rules'
@@ -22,16 +23,19 @@ interface Row {
  */
 export function openGuesses(now: () => number): Guesses {
   const rows = new LRUCache<string, Row>({ max: limits.sign_in_pairs_max })
+  /** A pair is as long as a stranger likes: each takes the same memory. */
+  const keyOf = (pair: string) => hash('sha256', pair, 'base64')
   return {
     spend(pair) {
       const now_ms = now()
-      const row = rows.get(pair)
+      const key = keyOf(pair)
+      const row = rows.get(key)
       const wait_ms = Math.min((row?.free_at_ms ?? 0) - now_ms, limits.sign_in_wait_ms_max) // the clock may have gone back
       if (wait_ms > 0) throw rateLimited(wait_ms)
       const isOld = row !== undefined && now_ms - row.free_at_ms > limits.sign_in_pair_ms
       const failures = (isOld ? 0 : (row?.failures ?? 0)) + 1
-      rows.set(pair, { failures, free_at_ms: now_ms + waitAfter(failures) })
+      rows.set(key, { failures, free_at_ms: now_ms + waitAfter(failures) })
     },
-    forgive: (pair) => void rows.delete(pair),
+    forgive: (pair) => void rows.delete(keyOf(pair)),
   }
 }

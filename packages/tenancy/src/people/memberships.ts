@@ -54,13 +54,17 @@ export async function removeMembership(client: Client, person_id: string, compan
     person_id,
     company_id,
   ])
-  await client.query(
-    `WITH gone AS (
-       DELETE FROM people p WHERE person_id = $1 AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.person_id = p.person_id)
-       RETURNING email_key)
-     DELETE FROM one_time_links WHERE kind = 'reset' AND email_key IN (SELECT email_key FROM gone)`,
+  const { rows } = await client.query<{ email_key: string }>(
+    `DELETE FROM people p WHERE person_id = $1
+       AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.person_id = p.person_id) RETURNING email_key`,
     [person_id],
   )
+  for (const { email_key } of rows) await removeResets(client, email_key)
+}
+
+/** Removes the open resets of an email: they would open another account of the same email later. */
+export async function removeResets(client: Client, email_key: string): Promise<void> {
+  await client.query(`DELETE FROM one_time_links WHERE kind = 'reset' AND email_key = $1`, [email_key])
 }
 
 const protectedRoles: readonly Role[] = ['owner', 'operator']

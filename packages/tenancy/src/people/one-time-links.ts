@@ -5,7 +5,7 @@ import { limits } from '@tributary/contracts/limits'
 import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
-import { emailKey, membershipOf, mustBeMembership } from './memberships.ts'
+import { emailKey, lockPeople, membershipOf, mustBeMembership, removeResets } from './memberships.ts'
 import { makeToken, tokenHash } from './random-token.ts'
 
 type Client = Pick<PoolClient, 'query'>
@@ -33,6 +33,7 @@ export function invitePerson(
   const membership = membershipOf(given)
   const { role } = membership
   return inTransaction(pool, async (client) => {
+    await lockPeople(client) // of two at once the second replaces the first
     await mustBeMembership(client, membership)
     await removeInvitations(client, emailKey(email), membership.company_id)
     const link = await insertLink(
@@ -54,9 +55,10 @@ export function makeReset(
   request: AdminRequest,
 ): Promise<OneTimeLink> {
   return inTransaction(pool, async (client) => {
+    await lockPeople(client)
     const { rows } = await client.query('SELECT person_id, email FROM people WHERE email_key = $1', [emailKey(email)])
     if (rows[0] === undefined) throw new CodedError('unknown_person')
-    await client.query(`DELETE FROM one_time_links WHERE kind = 'reset' AND email_key = $1`, [emailKey(email)])
+    await removeResets(client, emailKey(email))
     const reset = {
       kind: 'reset',
       email: rows[0].email,

@@ -5,11 +5,12 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
+import { emailKey, removeResets } from './memberships.ts'
 import { refuseCommonPassword } from './passwords/common-passwords.ts'
 import { confirmTotp, offerTotp, removeSecondFactor } from './second-factor/second-factor.ts'
 import { totpUri } from './second-factor/totp.ts'
 import { endSessions, type OpenSession, proveSession, type Visitor } from './sessions/sessions.ts'
-import { checkOwnPassword, type SignInDeps } from './sign-in.ts'
+import { checkOwnPassword, type SignInDeps, wrongPassword } from './sign-in.ts'
 
 /** What the panel shows of the person who is signed in. */
 export async function findMe(
@@ -52,17 +53,19 @@ export async function changePassword(
   visitor: Visitor,
 ): Promise<void> {
   const { person_id, session_id, email } = session
-  await checkOwnPassword(deps, session, password, visitor)
+  const present = await checkOwnPassword(deps, session, password, visitor)
   await refuseCommonPassword(new_password, email, 'new_password')
   const hash = await deps.passwords.hash(new_password, addressBlock(visitor.ip))
   await inTransaction(deps.pool, async (client) => {
-    await client.query('UPDATE people SET password = $2 WHERE person_id = $1', [person_id, hash])
+    await removeResets(client, emailKey(email)) // in the order in which a reset locks
+    const { rowCount } = await client.query('UPDATE people SET password = $2 WHERE person_id = $1 AND password = $3', [
+      person_id,
+      hash,
+      present,
+    ])
+    if (rowCount === 0) throw wrongPassword() // a reset came in between
     await endSessions(client, person_id, session_id)
     await client.query('DELETE FROM known_browsers WHERE person_id = $1', [person_id])
-    await client.query(
-      `DELETE FROM one_time_links WHERE kind = 'reset' AND email_key = (SELECT email_key FROM people WHERE person_id = $1)`,
-      [person_id],
-    )
     await proveSession(client, session_id, deps.now())
     const entry = { action: 'person.password', subject: person_id, detail: { by: 'password' } }
     await recordAdminAction(client, requestOf(session, visitor, deps.now()), entry)

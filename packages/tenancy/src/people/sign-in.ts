@@ -51,16 +51,23 @@ export async function signIn(
   const pair = pairOf(emailKey(email), account, visitor)
   deps.guesses.spend(pair)
   const isRight = await deps.passwords.check(password, account?.password ?? null, addressBlock(visitor.ip))
-  if (account === null || !isRight) throw new CodedError('sign_in_failed', { message: 'Wrong email or password.' })
-  const { person_id } = account
+  if (account === null || !isRight) throw signInFailed()
   if (account.second_factor) {
-    const session = await beginSession(deps.pool, { person_id, complete: false }, visitor, deps.now())
+    const session = await beginSession(deps.pool, { ...account, complete: false }, visitor, deps.now())
+    if (session === null) throw signInFailed()
     return { next: 'second_factor', session, browser: null } // the pair stays as it is until the code was right
   }
-  return complete(deps, account, pair, visitor)
+  const made = await complete(deps, account, pair, visitor)
+  if (made === null) throw signInFailed()
+  return made
 }
 
-/** Completes a sign-in with a code. Throws `wrong_code`, and `session_ended` after too many. */
+const signInFailed = () => new CodedError('sign_in_failed', { message: 'Wrong email or password.' })
+
+/**
+ * Completes a sign-in with a code. Throws `wrong_code`, `session_ended` after too many, and `rate_limited`. Whoever comes here
+ * knows the password, so wrong codes also slow the account, from whatever addresses they come; a known browser stays apart.
+ */
 export async function proveSecondFactor(
   deps: SignInDeps,
   { person_id, session_id, email }: OpenSession,
@@ -71,6 +78,7 @@ export async function proveSecondFactor(
   const account = await findAccount(deps, emailKey(email), visitor)
   const pair = pairOf(emailKey(email), account, visitor)
   guesses.spend(pair)
+  if (account?.known === false) guesses.spend(codesOf(person_id))
   const attempts = await countAttempt(pool, session_id)
   if (account === null || attempts === null || attempts > limits.session_attempts_max) {
     await endSession(pool, person_id, session_id)
@@ -78,41 +86,57 @@ export async function proveSecondFactor(
   }
   const isRight = await inTransaction(pool, (client) => useCode(client, masterKeys, { person_id, code, now_ms: now() }))
   if (!isRight) throw new CodedError('wrong_code')
-  await endSession(pool, person_id, session_id) // the token of a half session never opens a whole one
-  return complete(deps, account, pair, visitor)
+  // The token of a half session never opens a whole one, and a new password ended it.
+  const isOpen = await endSession(pool, person_id, session_id)
+  const made = isOpen ? await complete(deps, account, pair, visitor) : null
+  if (made === null) throw new CodedError('session_ended', { message: 'Give the password again.' })
+  if (!account.known) guesses.forgive(codesOf(person_id))
+  return made
 }
 
-/** Takes the password of an open session again, by guesses of its own. Throws `sign_in_failed` and `rate_limited`. */
+/** The wrong codes of an account, in browsers that it does not know. */
+const codesOf = (person_id: string): string => `codes ${person_id}`
+
+/**
+ * Takes the password of an open session again, by guesses of its own, and returns the stored hash that it fits. Throws
+ * `sign_in_failed` and `rate_limited`.
+ */
 export async function checkOwnPassword(
   { pool, passwords, guesses }: Pick<SignInDeps, 'pool' | 'passwords' | 'guesses'>,
   { person_id, session_id }: OpenSession,
   password: string,
   visitor: Visitor,
-): Promise<void> {
+): Promise<string> {
   const pair = `session ${session_id}`
   guesses.spend(pair)
   const { rows } = await pool.query<{ password: string }>('SELECT password FROM people WHERE person_id = $1', [
     person_id,
   ])
-  if (!(await passwords.check(password, rows[0]?.password ?? null, addressBlock(visitor.ip))))
-    throw new CodedError('sign_in_failed', { message: 'Wrong password.' })
+  const stored = rows[0]?.password ?? null
+  if (!(await passwords.check(password, stored, addressBlock(visitor.ip))) || stored === null) throw wrongPassword()
   guesses.forgive(pair)
+  return stored
 }
 
+export const wrongPassword = () => new CodedError('sign_in_failed', { message: 'Wrong password.' })
+
+/** Null where the account has another password by now. */
 async function complete(
   { pool, guesses, now }: SignInDeps,
-  { person_id, email }: Account,
+  { person_id, email, password }: Account,
   pair: string,
   visitor: Visitor,
-): Promise<NewSession> {
+): Promise<NewSession | null> {
   const { ip, request_id } = visitor
   const made = await inTransaction(pool, async (client) => {
-    const session = await beginSession(client, { person_id, complete: true }, visitor, now())
+    const session = await beginSession(client, { person_id, password, complete: true }, visitor, now())
+    if (session === null) return null
     const browser = await rememberBrowser(client, person_id, visitor.browser, now())
     const request = { actor: email, person_id, ip, request_id, now_ms: now() }
     await recordAdminAction(client, request, { action: 'person.sign_in', subject: person_id, detail: {} })
     return { session, browser }
   })
+  if (made === null) return null
   guesses.forgive(pair)
   return { next: 'done', ...made }
 }

@@ -75,6 +75,7 @@ async function takeRole(
 ): Promise<void> {
   await lockPeople(client)
   await useLink(client, token)
+  if (link.kind === 'first' && (await hasOperator(client))) throw new CodedError('unknown_one_time_link')
   const { kind, role, company_id, apps } = link
   const taken =
     kind === 'first'

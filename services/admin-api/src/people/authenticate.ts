@@ -16,8 +16,8 @@ interface AuthenticateOptions extends PanelAddress {
 
 /**
  * Makes the hook that finds out who sends a request: before its body is read, and before anything says whether what it names
- * exists. A request with a bearer token is that of the token, whatever cookies it has. A browser that opened `/admin/docs` sends
- * its password with all that is below `/admin/`: that is no bearer token, and the session decides.
+ * exists. A request with an `Authorization` is that of the token, whatever cookies it has; but for `Basic`: a browser in which
+ * somebody read `/admin/docs` adds that to all below `/admin/` by itself, so it neither opens nor refuses anything here.
  */
 export function authenticate({ sessions, requireToken, ...address }: AuthenticateOptions) {
   const originOf = readPanelOrigin(address)
@@ -26,7 +26,8 @@ export function authenticate({ sessions, requireToken, ...address }: Authenticat
     request.panel = originOf(request)
     const token = readCookie(request.headers.cookie, request.panel?.cookies?.session)
     if (auth === 'sign_in') mustBeSafeAddress(request.panel)
-    const takesToken = auth === 'admin' && (token === null || hasBearer(request))
+    const { authorization = 'Basic' } = request.headers
+    const takesToken = auth === 'admin' && (!/^basic\b/i.test(authorization) || token === null)
     if (takesToken) requireToken(request)
     request.caller = takesToken ? { kind: 'token' } : await findPerson(sessions, token)
     if (takesToken) return

@@ -38,10 +38,12 @@ export function addSignInRoutes(
     if (caller?.kind !== 'person' || caller.session.complete) throw new CodedError('session_ended')
     return begin(request, reply, await proveSecondFactor(deps, caller.session, body.code, visitorOf(request)))
   })
-  addRoute(app, signInRoutes.acceptInvitation, ({ body }, request) => {
+  addRoute(app, signInRoutes.acceptInvitation, async ({ body }, request) => {
     const { caller } = request
-    const session = caller?.kind === 'person' && caller.session.complete ? caller.session : null
-    return acceptInvitation(deps, body, session, visitorOf(request))
+    const own = caller?.kind === 'person' && caller.session.complete ? caller : null
+    const accepted = await acceptInvitation(deps, body, own?.session ?? null, visitorOf(request))
+    if (own !== null) await deps.sessions.find(own.token, { anew: true }) // the next request has the role
+    return accepted
   })
   addRoute(app, signInRoutes.useReset, ({ body }, request) => useReset(deps, body, visitorOf(request)))
 }

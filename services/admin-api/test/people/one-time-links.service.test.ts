@@ -1,6 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { describe, expect, test } from 'vitest'
-import { password, peopleWorld } from './people-world.ts'
+import { newEmail, password, peopleWorld } from './people-world.ts'
 
 const { ask, clock, newCompany, openBrowser, newPerson, signedIn, withSecondFactor, invite, tokenOf } = peopleWorld()
 
@@ -74,6 +74,53 @@ describe('links that work once', () => {
     await expect.poll(async () => (await browser.ask('GET', '/me')).status).toBe(401)
     expect(await openBrowser().signIn(browser.email)).toMatchObject({ status: 401 })
     expect(await openBrowser().signIn(browser.email, next)).toMatchObject({ status: 200 })
+  })
+
+  test('that reset a password leave no session that begins meanwhile with the one before', async () => {
+    const email = await newPerson('operator')
+    const { body } = await ask('POST', '/people/reset', { email })
+    const browsers = Array.from({ length: 12 }, (_, n) => openBrowser(`203.0.113.${n}`))
+    const given = { token: tokenOf(body.reset_url), password: 'the next password of this person' }
+    const reset = openBrowser('203.0.113.200').ask('POST', '/resets/use', given)
+    await Promise.all(browsers.map((browser) => browser.signIn(email)))
+    expect(await reset).toMatchObject({ status: 200 })
+    for (const browser of browsers) await expect.poll(async () => (await browser.ask('GET', '/me')).status).toBe(401)
+  })
+
+  test('that reset a password are not undone by a change with the one before', async () => {
+    const { email, ...browser } = await signedIn('operator')
+    const { body } = await ask('POST', '/people/reset', { email })
+    const [stolen, next] = ['the password of who stole the account', 'the next password of this person']
+    const [changed, reset] = await Promise.all([
+      browser.ask('POST', '/me/password', { password, new_password: stolen }),
+      openBrowser('203.0.113.200').ask('POST', '/resets/use', { token: tokenOf(body.reset_url), password: next }),
+    ])
+    // The change takes two hashes and the reset one. A change that was first ends the link.
+    expect([changed.status, reset.status].toSorted()).not.toEqual([200, 200])
+    const last = reset.status === 200 ? next : stolen
+    for (const one of [stolen, next])
+      expect(await openBrowser().signIn(email, one)).toMatchObject({ status: one === last ? 200 : 401 })
+  })
+
+  test('to reset a password end with the account: they open no later one of the same email', async () => {
+    const { company_id } = await newCompany()
+    const email = await newPerson('analyst', company_id)
+    const { body } = await ask('POST', '/people/reset', { email })
+    await ask('POST', '/people/remove', { email, company_id })
+    const { token } = await invite('analyst', company_id, { email })
+    await openBrowser().ask('POST', '/invitations/accept', { token, password })
+    const given = { token: tokenOf(body.reset_url), password: 'the next password of this person' }
+    expect(await openBrowser().ask('POST', '/resets/use', given)).toMatchObject({ status: 404 })
+  })
+
+  test('that are made at the same moment replace each other', async () => {
+    const { company_id } = await newCompany()
+    const email = newEmail()
+    const made = await Promise.all(Array.from({ length: 6 }, () => invite('analyst', company_id, { email })))
+    const used = []
+    for (const { token } of made) used.push(await openBrowser().ask('POST', '/invitations/accept', { token, password }))
+    // Another open one would answer `sign_in_required` now.
+    expect(used.map(({ status }) => status).toSorted()).toEqual([200, 404, 404, 404, 404, 404])
   })
 
   test('of a reset leave the second factor, unless they say otherwise', async () => {

@@ -3,6 +3,7 @@ import { removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { pino } from 'pino'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { authorization } from '../admin-app.ts'
 import { password, peopleWorld } from './people-world.ts'
 
 const { pool, clock, query, ask, newApp, newCompany, openBrowser, signedIn } = peopleWorld()
@@ -181,12 +182,18 @@ describe('a change', () => {
     })
   })
 
-  test('with the password that a browser keeps for /admin/docs is one of the session', async () => {
+  test('with the password of /admin/docs, which a browser adds by itself, is that of its session', async () => {
+    const basic = { authorization: `Basic ${Buffer.from(`x:${authorization.slice(7)}`).toString('base64')}` }
     const browser = await signedIn('operator')
-    const headers = { authorization: 'Basic YW55Ym9keTp0b2tlbg==' }
-    expect(await browser.ask('POST', '/companies', change, { headers })).toMatchObject({ status: 200 })
-    const forged = { headers: { ...headers, 'x-csrf-token': 'x'.repeat(43) } }
-    expect(await browser.ask('POST', '/companies', change, forged)).toMatchObject({ status: 403 })
+    const ask = (by: typeof browser, headers: Record<string, string>) =>
+      by.ask('POST', '/companies', change, { headers: { ...basic, ...headers } })
+    expect(await ask(browser, {})).toMatchObject({ status: 200 })
+    expect(await ask(browser, { origin: 'http://127.0.0.1:9000' })).toMatchObject({
+      status: 403,
+      body: { error: 'forged_request' },
+    })
+    const nobody = Object.assign(openBrowser(), { email: '' })
+    expect(await ask(nobody, {})).toMatchObject({ status: 401, body: { error: 'missing_bearer_token' } })
   })
 })
 

@@ -165,6 +165,23 @@ describe('guesses', () => {
     expect(answers.slice(0, 5)).toEqual(['ok', 'wrong_code', 'ok', 'wrong_code', 'ok'])
     expect(answers.slice(5)).toEqual(['rate_limited', 'rate_limited', 'rate_limited'])
   })
+
+  test('of codes with the password slow the account from many addresses, and no browser that it knows', async () => {
+    const browser = await signedIn('operator')
+    const { secret } = await withSecondFactor(browser)
+    clock.now_ms += 60_000
+    const answers: string[] = []
+    for (let n = 0; n < limits.sign_in_failures_free + 3; n += 1) {
+      const guesser = openBrowser(`2001:db8:0:${n}::1`)
+      await guesser.signIn(browser.email)
+      answers.push((await guesser.ask('POST', '/sign-in/second-factor', { code: '000000' })).body.error)
+    }
+    const refused = Array<string>(3).fill('rate_limited')
+    expect(answers).toEqual([...Array<string>(limits.sign_in_failures_free).fill('wrong_code'), ...refused])
+    await browser.signIn(browser.email)
+    const code = codeOf(secret, clock.now_ms)
+    expect(await browser.ask('POST', '/sign-in/second-factor', { code })).toMatchObject({ body: { next: 'done' } })
+  })
 })
 
 describe('a second factor', () => {
@@ -238,6 +255,14 @@ describe('a second factor', () => {
     expect(await openBrowser().ask('POST', '/sign-in/second-factor', { code })).toMatchObject({
       body: { error: 'session_ended' },
     })
+  })
+
+  test('guards open sessions too: those that lack it never end one', async () => {
+    const browser = await signedIn('operator')
+    await withSecondFactor(browser)
+    clock.now_ms += 1000
+    for (let n = 0; n <= limits.person_sessions_max; n += 1) await openBrowser(`198.51.100.${n}`).signIn(browser.email)
+    expect(await browser.ask('GET', '/me')).toMatchObject({ status: 200 })
   })
 
   test('is removed with the password of a moment ago', async () => {

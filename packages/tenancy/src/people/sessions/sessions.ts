@@ -28,25 +28,38 @@ export interface Visitor {
 const epochMs = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
 const times = `${epochMs('s.began_at')} AS began_at_ms, ${epochMs('s.seen_at')} AS seen_at_ms`
 
+/** A person whose password was checked against this stored hash. */
+export interface Proven {
+  person_id: string
+  password: string
+}
+
 /**
- * Begins a session and returns its token, which the cookie alone holds. The oldest of too many ends: of those that wait for the
- * second factor apart, since a known password must not end the others.
+ * Begins a session and returns its token, which the cookie alone holds; null where the person has another password by now:
+ * whoever sets one ends all sessions, those that begin meanwhile too. The oldest of too many ends, but none that is complete for
+ * one that is not.
  */
 export async function beginSession(
   client: Client,
-  { person_id, complete }: { person_id: string; complete: boolean },
+  { person_id, password, complete }: Proven & { complete: boolean },
   { ip, agent }: Visitor,
   now_ms: number,
-): Promise<string> {
+): Promise<string | null> {
   const token = makeToken('ses')
-  await client.query(
+  const { rowCount } = await client.query(
     `INSERT INTO sessions (session_hash, session_id, person_id, complete, began_at, seen_at, proven_at, ip, agent)
-     SELECT $1, $2, $3, $4, at, at, at, $6, $7 FROM to_timestamp($5 / 1000.0) AS at`,
-    [tokenHash(token), makeId('ses'), person_id, complete, now_ms, ip, agent.slice(0, limits.stored_header_chars_max)],
+     SELECT $1, $2, p.person_id, $4, at, at, at, $6, $7 FROM people p, to_timestamp($5 / 1000.0) AS at
+     WHERE p.person_id = $3 AND p.password = $8 FOR SHARE OF p`,
+    [
+      ...[tokenHash(token), makeId('ses'), person_id, complete, now_ms, ip],
+      ...[agent.slice(0, limits.stored_header_chars_max), password],
+    ],
   )
+  if (rowCount === 0) return null
   await client.query(
     `DELETE FROM sessions WHERE person_id = $1 AND complete = $3 AND session_id NOT IN
-       (SELECT session_id FROM sessions WHERE person_id = $1 AND complete = $3 ORDER BY began_at DESC, session_id LIMIT $2)`,
+       (SELECT session_id FROM sessions WHERE person_id = $1 AND complete = $3
+        ORDER BY began_at DESC, session_id LIMIT $2)`,
     [person_id, limits.person_sessions_max, complete],
   )
   return token
