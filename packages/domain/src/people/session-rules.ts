@@ -18,8 +18,12 @@ export function hasEnded({ complete, began_at_ms, seen_at_ms }: SessionTimes, no
   return now_ms - seen_at_ms >= limits.session_idle_ms_max || now_ms - began_at_ms >= limits.session_ms_max
 }
 
-/** The time until which keys are minted without the password. */
-export const freshUntil = ({ proven_at_ms }: SessionTimes): number => proven_at_ms + limits.session_fresh_ms
+/**
+ * Until when keys are minted without the password; 0 where it was given at a time that lies ahead, by a clock that was wrong.
+ * Clocks of processes may differ by a minute.
+ */
+export const freshUntil = ({ proven_at_ms }: SessionTimes, now_ms: number): number =>
+  proven_at_ms - now_ms > limits.clocks_differ_ms_max ? 0 : proven_at_ms + limits.session_fresh_ms
 
 /** Wait after so many failures in a row; 0 while they are few, then twice as long each time. */
 export function waitAfter(failures: number): number {

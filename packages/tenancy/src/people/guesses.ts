@@ -30,7 +30,9 @@ export function openGuesses(now: () => number): Guesses {
       const now_ms = now()
       const key = keyOf(pair)
       const row = rows.get(key)
-      const wait_ms = Math.min((row?.free_at_ms ?? 0) - now_ms, limits.sign_in_wait_ms_max) // the clock may have gone back
+      // The clock has gone back: the wait begins now.
+      if (row && row.free_at_ms - now_ms > limits.sign_in_wait_ms_max) row.free_at_ms = now_ms + waitAfter(row.failures)
+      const wait_ms = (row?.free_at_ms ?? 0) - now_ms
       if (wait_ms > 0) throw rateLimited(wait_ms)
       const isOld = row !== undefined && now_ms - row.free_at_ms > limits.sign_in_pair_ms
       const failures = (isOld ? 0 : (row?.failures ?? 0)) + 1

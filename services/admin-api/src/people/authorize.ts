@@ -34,10 +34,10 @@ export function authorize({ pool, sessions, now }: Pick<AdminApiDeps, 'pool' | '
 
 /** Another process may have taken the password a moment ago: a session that is not fresh is read anew. */
 async function mustBeFresh({ caller }: FastifyRequest, { sessions, now }: Pick<AdminApiDeps, 'sessions' | 'now'>) {
-  if (caller?.kind !== 'person' || now() < freshUntil(caller.session)) return
+  if (caller?.kind !== 'person' || now() < freshUntil(caller.session, now())) return
   const session = await sessions.find(caller.token, { anew: true })
   if (session === null) throw new CodedError('session_ended')
-  if (now() >= freshUntil(session))
+  if (now() >= freshUntil(session, now()))
     throw new CodedError('password_needed', { message: 'Give the password again: POST /admin/api/v1/me/confirm.' })
 }
 

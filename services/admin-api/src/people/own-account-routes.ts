@@ -33,7 +33,7 @@ export function addOwnAccountRoutes(app: FastifyInstance, deps: SignInDeps & Pic
       session_id,
       ...found,
       csrf_token: csrfToken(tokenOf(request)),
-      fresh_until_ms: freshUntil(session),
+      fresh_until_ms: freshUntil(session, now()),
     }
   })
   addRoute(app, ownAccountRoutes.signOut, async (_input, request, reply) => {

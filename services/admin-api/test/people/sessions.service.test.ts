@@ -140,6 +140,17 @@ describe('minting keys', () => {
     await browser.ask('POST', '/me/confirm', { password })
     expect(await mint()).toMatchObject({ status: 200 })
   })
+
+  test('asks for the password that was given by a clock that was ahead', async () => {
+    const { app_id, company_id } = await newApp()
+    const mint = () => browser.ask('POST', '/keys', { app_id, label: 'billing' })
+    clock.now_ms += day_ms
+    const browser = await signedIn('admin', company_id)
+    clock.now_ms -= day_ms
+    expect(await mint()).toMatchObject({ status: 403, body: { error: 'password_needed' } })
+    await browser.ask('POST', '/me/confirm', { password })
+    expect(await mint()).toMatchObject({ status: 200 })
+  })
 })
 
 describe('a change', () => {

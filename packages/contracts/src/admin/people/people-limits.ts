@@ -14,6 +14,8 @@ export const peopleLimits = {
   session_attempts_max: 5,
   /** Time after the password in which keys are minted without it. */
   session_fresh_ms: 15 * 60 * 1000,
+  /** By which the clocks of processes that know a session may differ. */
+  clocks_differ_ms_max: 60_000,
   /** A process keeps what it read of a session no longer; a change is noticed sooner (`LISTEN`). */
   session_cache_ms_max: 500,
   /** The time of the last request of a session is written at most once in this time. */
