@@ -1,4 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
+import { makeFirstLink } from '@tributary/tenancy/people/one-time-links'
+import { openPasswords } from '@tributary/tenancy/people/passwords/password-hash'
+import { acceptInvitation } from '@tributary/tenancy/people/use-links'
 import { describe, expect, test } from 'vitest'
 import { newEmail, password, peopleWorld } from './people-world.ts'
 
@@ -133,5 +136,25 @@ describe('links that work once', () => {
       const signed = await openBrowser().signIn(browser.email, next[n])
       expect(signed.body.next).toBe(second_factor ? 'done' : 'second_factor')
     }
+  })
+})
+
+describe('the link of the first person', () => {
+  const world = peopleWorld()
+
+  test('opens nothing once there is an operator, who may have come while its password was hashed', async () => {
+    const pool = world.pool()
+    const passwords = openPasswords()
+    const hash = async (...given: Parameters<typeof passwords.hash>) => {
+      await world.newPerson('operator')
+      return passwords.hash(...given)
+    }
+    const now = () => world.clock.now_ms
+    const { token } = (await makeFirstLink(pool, null, now()))!
+    const visitor = { ip: '192.0.2.1', agent: '', request_id: 'r', browser: null }
+    const given = { token, email: newEmail(), password }
+    const deps = { pool, now, passwords: { ...passwords, hash } }
+    await expect(acceptInvitation(deps, given, null, visitor)).rejects.toMatchObject({ code: 'unknown_one_time_link' })
+    expect(await world.query('SELECT 1 FROM people')).toHaveLength(1)
   })
 })
