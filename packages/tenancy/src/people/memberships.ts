@@ -8,7 +8,10 @@ type Client = Pick<PoolClient, 'query'>
 /** Any number does, as long as nobody else locks with it. */
 const people_lock = 7_361_204_158_016
 
-/** Changes of roles come one after the other: two owners that remove each other would leave none. */
+/**
+ * Changes of roles, of passwords and of links come one after the other: two owners that remove each other would leave none, and
+ * the second of two links would not replace the first.
+ */
 export const lockPeople = (client: Client) => client.query('SELECT pg_advisory_xact_lock($1)', [people_lock])
 
 /** A role as a request gives it. */

@@ -33,7 +33,7 @@ export function invitePerson(
   const membership = membershipOf(given)
   const { role } = membership
   return inTransaction(pool, async (client) => {
-    await lockPeople(client) // of two at once the second replaces the first
+    await lockPeople(client)
     await mustBeMembership(client, membership)
     await removeInvitations(client, emailKey(email), membership.company_id)
     const link = await insertLink(

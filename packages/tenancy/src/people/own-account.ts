@@ -5,7 +5,7 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
-import { emailKey, removeResets } from './memberships.ts'
+import { emailKey, lockPeople, removeResets } from './memberships.ts'
 import { refuseCommonPassword } from './passwords/common-passwords.ts'
 import { confirmTotp, offerTotp, removeSecondFactor } from './second-factor/second-factor.ts'
 import { totpUri } from './second-factor/totp.ts'
@@ -57,7 +57,8 @@ export async function changePassword(
   await refuseCommonPassword(new_password, email, 'new_password')
   const hash = await deps.passwords.hash(new_password, addressBlock(visitor.ip))
   await inTransaction(deps.pool, async (client) => {
-    await removeResets(client, emailKey(email)) // in the order in which a reset locks
+    await lockPeople(client)
+    await removeResets(client, emailKey(email))
     const { rowCount } = await client.query('UPDATE people SET password = $2 WHERE person_id = $1 AND password = $3', [
       person_id,
       hash,

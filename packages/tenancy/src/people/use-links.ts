@@ -104,6 +104,7 @@ export async function useReset(
   await refuseCommonPassword(password, person.email, 'password')
   const hash = await passwords.hash(password, addressBlock(visitor.ip))
   await inTransaction(pool, async (client) => {
+    await lockPeople(client)
     await useLink(client, token)
     await client.query('UPDATE people SET password = $2 WHERE person_id = $1', [person.person_id, hash])
     await endSessions(client, person.person_id)
