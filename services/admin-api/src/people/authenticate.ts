@@ -36,8 +36,6 @@ export function authenticate({ sessions, requireToken, ...address }: Authenticat
   }
 }
 
-const hasBearer = ({ headers }: FastifyRequest): boolean => /^Bearer /.test(headers.authorization ?? '')
-
 /** The person whose session a cookie names, also one that waits for its second factor; null without any. */
 export async function findPerson(sessions: Pick<Sessions, 'find'>, token: string | null): Promise<Caller | null> {
   const session = token === null || token === '' ? null : await sessions.find(token)
