@@ -26,7 +26,11 @@ const kafka = {
   ...{ 'log.retention.check.interval.ms': '200', 'log.initial.task.delay.ms': '200' },
   'log.segment.delete.delay.ms': '0',
 }
-const env = { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1' }
+const env = {
+  TRIBUTARY_ADMIN_TOKEN: admin_token,
+  TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1',
+  TRIBUTARY_LINK_URL: 'https://go.example.com',
+}
 
 const bucket = 'tributary'
 
