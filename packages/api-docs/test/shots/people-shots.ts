@@ -36,7 +36,8 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
   }
   const ada = await join('ada@example.com', 'operator')
   const analyst = await join('analyst@example.com', 'analyst', tenant.company_id)
-  await join('owner@example.com', 'owner', other.company_id)
+  const lastOwner = await join('owner@example.com', 'owner', other.company_id)
+  const lowering = await invite('owner@example.com', 'analyst', other.company_id)
   const bob = await join('bob@example.com', 'operator')
   const { secret = '' } = (await post('/me/totp', {}, bob)).body
   const codeIn = (ms: number) =>
@@ -101,6 +102,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
       shot('POST /people/remove', 'unknown_company', asToken, { ...owner, company_id: 'none' }),
       shot('POST /people/remove', 'unknown_person', asToken, { ...owner, email: 'none@example.com' }),
       shot('POST /people/remove', 'last_of_role', asToken, owner),
+      shot('POST /invitations/accept', 'last_of_role', lastOwner, { token: lowering }),
       shot('POST /people/remove', 'ok', asToken, { email: 'x@example.com' }),
       shot('POST /people/reset', 'unknown_person', asToken, { email: 'none@example.com' }),
       shot('POST /people/reset', 'ok', asToken, { email: 'ada@example.com' }),
