@@ -23,6 +23,7 @@ export interface Running {
   url: string
   /** All that it wrote. */
   log(): string
+  /** False once it has ended and all that it wrote is in the log. */
   lives(): boolean
   /** SIGTERM; resolves with its exit code and the milliseconds that it took. */
   stop(): Promise<{ code: number | null; took_ms: number }>
@@ -229,11 +230,15 @@ function asRunning(service: string, url: string, child: ChildProcess): Running {
     })
   }
   const exited = once(child, 'exit')
+  let closed = false
+  child.on('close', () => {
+    closed = true
+  })
   return {
     service,
     url,
     log: () => log,
-    lives: () => child.exitCode === null && child.signalCode === null,
+    lives: () => !closed,
     async stop() {
       const began = performance.now()
       child.kill('SIGTERM')

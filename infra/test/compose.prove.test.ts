@@ -51,9 +51,7 @@ it('is started by docker compose alone', () => {
   ).toEqual(['docker compose up'])
 })
 
-// Broken: link-gateway does not start here ("start failed"). Asked for by hand until that is fixed: TRIBUTARY_TEST_COMPOSE=1.
-const describeCompose: typeof describeWith = process.env.TRIBUTARY_TEST_COMPOSE ? describeWith : async () => {}
-await describeCompose(
+await describeWith(
   'compose file',
   () => openComposeRun(env_text),
   (compose) => {
@@ -107,7 +105,7 @@ await describeCompose(
       ])
         expect(existsSync(join(compose.image_dir, 'node_modules', absent)), absent).toBe(false)
       const { stdout } = await run('du', ['-sm', compose.image_dir])
-      expect(Number.parseInt(stdout, 10)).toBeLessThan(100)
+      expect(Number.parseInt(stdout, 10)).toBeLessThan(110) // highlight.js alone is 9.5 MB
     })
 
     it('has what Node compiled of the services, which all may read and only root may write', () => {
