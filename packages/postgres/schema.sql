@@ -368,6 +368,7 @@ CREATE TABLE one_time_links (
   company_id text,
   apps text[],
   second_factor boolean NOT NULL DEFAULT false,
+  invited_by text,
   created_at timestamp with time zone NOT NULL,
   expires_at timestamp with time zone NOT NULL,
   CONSTRAINT one_time_links_check CHECK (((kind = 'first'::text) = (email_key IS NULL))),
@@ -379,6 +380,7 @@ CREATE TABLE one_time_links (
 COMMENT ON TABLE one_time_links IS 'invitations and resets that nobody used yet; a row goes when it is used';
 COMMENT ON COLUMN one_time_links.link_hash IS 'SHA-256 of the secret in the link';
 COMMENT ON COLUMN one_time_links.second_factor IS 'of a reset: it removes the second factor too';
+COMMENT ON COLUMN one_time_links.invited_by IS 'the person who invited; their open invitations end with a role of theirs';
 
 CREATE TABLE people (
   person_id text NOT NULL,

@@ -63,6 +63,7 @@ CREATE TABLE one_time_links (
   company_id text REFERENCES companies,
   apps text[],
   second_factor boolean NOT NULL DEFAULT false,
+  invited_by text,
   created_at timestamptz NOT NULL,
   expires_at timestamptz NOT NULL,
   CHECK ((kind = 'first') = (email_key IS NULL))
@@ -70,6 +71,7 @@ CREATE TABLE one_time_links (
 CREATE INDEX one_time_links_email ON one_time_links (email_key);
 COMMENT ON TABLE one_time_links IS 'invitations and resets that nobody used yet; a row goes when it is used';
 COMMENT ON COLUMN one_time_links.link_hash IS 'SHA-256 of the secret in the link';
+COMMENT ON COLUMN one_time_links.invited_by IS 'the person who invited; their open invitations end with a role of theirs';
 COMMENT ON COLUMN one_time_links.second_factor IS 'of a reset: it removes the second factor too';
 
 CREATE TABLE totp_secrets (

@@ -50,9 +50,13 @@ export async function setMembership(
   )
 }
 
-/** Takes a role away. An account without any other is deleted, with the links that would set its password. Throws `last_of_role`. */
+/**
+ * Takes a role away, with the open invitations of the person. An account without any other role is deleted, with the links that would
+ * set its password. Throws `last_of_role`.
+ */
 export async function removeMembership(client: Client, person_id: string, company_id: string | null): Promise<void> {
   await mustBeSpared(client, person_id, company_id, null)
+  await removeInvitationsBy(client, person_id)
   await client.query('DELETE FROM memberships WHERE person_id = $1 AND company_id IS NOT DISTINCT FROM $2', [
     person_id,
     company_id,
@@ -63,6 +67,11 @@ export async function removeMembership(client: Client, person_id: string, compan
     [person_id],
   )
   for (const { email_key } of rows) await removeResets(client, email_key)
+}
+
+/** Removes the open invitations that a person made: whoever loses the right to invite must not come back by them. */
+export async function removeInvitationsBy(client: Client, person_id: string): Promise<void> {
+  await client.query(`DELETE FROM one_time_links WHERE kind = 'invitation' AND invited_by = $1`, [person_id])
 }
 
 /** Removes the open resets of an email: they would open another account of the same email later. */

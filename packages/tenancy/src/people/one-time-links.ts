@@ -22,6 +22,8 @@ export interface StoredLink extends Omit<Membership, 'role'> {
   email: string | null
   role: Membership['role'] | null
   second_factor: boolean
+  /** Of an invitation by a person: theirs end with a role of theirs. */
+  invited_by?: string | undefined
 }
 
 /** Invites an email to a role, in place of an invitation to the same company. Throws as `mustBeMembership`. */
@@ -38,7 +40,7 @@ export function invitePerson(
     await removeInvitations(client, emailKey(email), membership.company_id)
     const link = await insertLink(
       client,
-      { ...membership, kind: 'invitation', email, second_factor: false },
+      { ...membership, kind: 'invitation', email, second_factor: false, invited_by: request.person_id },
       request.now_ms,
     )
     const detail = { email, role, apps: membership.apps }
@@ -102,14 +104,14 @@ export async function hasOperator(client: Client): Promise<boolean> {
 async function insertLink(client: Client, link: StoredLink, now_ms: number): Promise<OneTimeLink> {
   const token = makeToken({ invitation: 'inv', first: 'inv', reset: 'rst' }[link.kind])
   const expires_at_ms = now_ms + limits.one_time_link_ms
-  const { kind, email, role, company_id, apps, second_factor } = link
+  const { kind, email, role, company_id, apps, second_factor, invited_by } = link
   await client.query(
-    `INSERT INTO one_time_links (link_hash, kind, email, email_key, role, company_id, apps, second_factor, created_at,
-       expires_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, to_timestamp($9 / 1000.0), to_timestamp($10 / 1000.0))`,
+    `INSERT INTO one_time_links (link_hash, kind, email, email_key, role, company_id, apps, second_factor, invited_by,
+       created_at, expires_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, to_timestamp($10 / 1000.0), to_timestamp($11 / 1000.0))`,
     [
       ...[tokenHash(token), kind, email, email === null ? null : emailKey(email), role, company_id, apps],
-      ...[second_factor, now_ms, expires_at_ms],
+      ...[second_factor, invited_by ?? null, now_ms, expires_at_ms],
     ],
   )
   return { token, expires_at_ms }

@@ -12,6 +12,7 @@ import {
   lockPeople,
   membershipOf,
   mustBeMembership,
+  removeInvitationsBy,
   removeMembership,
   setMembership,
 } from './memberships.ts'
@@ -47,6 +48,7 @@ export function changePerson(pool: Pool, input: ChangePerson, request: AdminRequ
     await mustBeMembership(client, next)
     const { person_id, email, held } = await getMember(client, input.email, next.company_id)
     await setMembership(client, person_id, next, request.now_ms)
+    await removeInvitationsBy(client, person_id)
     const { company_id } = next
     await recordAdminAction(client, request, {
       ...{ action: 'person.change', subject: person_id, company_id },

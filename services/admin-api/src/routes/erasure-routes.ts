@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises'
 import { erasureRoutes } from '@tributary/contracts/admin/erasures'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
@@ -11,15 +10,11 @@ import type { FastifyInstance } from 'fastify'
 import { addRoute } from '../add-route.ts'
 import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
-
-/** Between two looks whether a run has ended. */
-const look_pause_ms = 100
+import { looksUntil } from '../look-until.ts'
 
 /** Requests of erasures, their certificates, and runs of the eraser, which is a service of its own. */
 export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, audit, now }: AdminApiDeps): void {
-  const stop = new AbortController()
-  app.addHook('preClose', async () => stop.abort())
-
+  const lookUntil = looksUntil(app)
   addRoute(app, erasureRoutes.requestErasure, async ({ body: { app_id, install_uuid } }, request) => {
     const company_id = await findCompany(pool, app_id)
     if (company_id === null) throw new CodedError('unknown_app')
@@ -48,15 +43,15 @@ export function addErasureRoutes(app: FastifyInstance, { pool, masterKeys, audit
         subject: `${run}`,
         detail: {},
       })
-    const left = new AbortController()
-    reply.raw.once('close', () => left.abort())
-    const signal = AbortSignal.any([stop.signal, left.signal, AbortSignal.timeout(limits.erasure_run_wait_ms_max)])
-    for (;;) {
-      const found = await findRun(pool, run)
-      if (found === null) throw new CodedError('unknown_erasure')
-      if (found.done || signal.aborted) return found
-      await setTimeout(look_pause_ms, undefined, { signal }).catch(() => {})
-    }
+    const wait_ms_max = limits.erasure_run_wait_ms_max
+    const found = await lookUntil(
+      reply,
+      wait_ms_max,
+      () => findRun(pool, run),
+      (one) => one === null || one.done,
+    )
+    if (found === null) throw new CodedError('unknown_erasure')
+    return found
   })
 }
 

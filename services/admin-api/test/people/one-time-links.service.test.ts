@@ -55,6 +55,19 @@ describe('links that work once', () => {
     expect(memberships.map(({ role }: { role: string }) => role)).toEqual(['operator', 'analyst'])
   })
 
+  test.each(['removed', 'changed'])('of a person who is %s invite nobody', async (what) => {
+    const { company_id } = await newCompany()
+    await newPerson('owner', company_id)
+    const leaving = await signedIn('owner', company_id)
+    const { body } = await leaving.ask('POST', '/people/invite', { email: newEmail(), role: 'owner', company_id })
+    const member = { email: leaving.email, company_id }
+    const [path, given] =
+      what === 'removed' ? ['/people/remove', member] : ['/people/change', { ...member, role: 'analyst' }]
+    expect(await ask('POST', path as string, given as object)).toMatchObject({ status: 200 })
+    const accepted = { token: tokenOf(body.invitation_url), password }
+    expect(await openBrowser().ask('POST', '/invitations/accept', accepted)).toMatchObject({ status: 404 })
+  })
+
   test('reset no password of an account that was made anew', async () => {
     const email = await newPerson('operator')
     const { body } = await ask('POST', '/people/reset', { email, second_factor: true })

@@ -12,7 +12,7 @@ export interface FairWorkOptions {
 
 /**
  * Runs at most so many works at once; the others wait in lines, one for each holder, and the first of each line comes before the
- * second of any. When all places are taken, a newcomer takes the last place of the longest line, unless its own is the longest: `unavailable`.
+ * second of any. When all lines are full, a newcomer replaces the last of the longest line, unless its own is the longest: `unavailable`.
  */
 export function fairWork({ at_once_max, waiting_max }: FairWorkOptions) {
   const lines = new Map<string, Waiting[]>()
@@ -31,7 +31,7 @@ export function fairWork({ at_once_max, waiting_max }: FairWorkOptions) {
     work?.start()
   }
 
-  function makePlace(own: number): void {
+  function makeRoom(own: number): void {
     if (waiting < waiting_max) return
     const [holder, longest] = [...lines].reduce((most, one) => (one[1].length > most[1].length ? one : most))
     if (longest.length <= own) throw busy()
@@ -42,7 +42,7 @@ export function fairWork({ at_once_max, waiting_max }: FairWorkOptions) {
 
   function wait(holder: string): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    makePlace(lines.get(holder)?.length ?? 0)
+    makeRoom(lines.get(holder)?.length ?? 0)
     const line = lines.get(holder) ?? []
     line.push({ start: resolve, refuse: () => reject(busy()) })
     lines.set(holder, line)
