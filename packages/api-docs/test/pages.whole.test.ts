@@ -28,7 +28,7 @@ async function open(): Promise<Reader> {
   await app.register(apiDocs(documents))
   await app.register(filledDocs({ documents, authorize: async () => {}, findApps: async () => apps }))
   await app.listen({ port: 0, host: '127.0.0.1' })
-  // As root Chromium has no sandbox of its own; it reads nothing but our pages here.
+  // Chromium has no sandbox of its own when root runs it. It reads nothing but our pages here.
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] })
   const stop = async () => {
     await browser.close()

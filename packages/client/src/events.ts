@@ -39,7 +39,7 @@ export interface EventResult {
   status: 'accepted' | 'rejected'
   reason?: string | undefined
   field?: string | undefined
-  /** What was wrong, for people. */
+  /** A person reads here what was wrong. */
   message?: string | undefined
 }
 

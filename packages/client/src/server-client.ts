@@ -26,7 +26,7 @@ export interface BulkEventResult {
   /** The reason for this event, or the error code when a whole request was refused because of it. */
   reason?: string
   field?: string
-  /** What was wrong, for people. */
+  /** A person reads here what was wrong. */
   message?: string
 }
 

@@ -19,7 +19,7 @@ export async function queryPage<Row extends object>(
     clickhouse.query<Row & { all_rows: number }>(sql, { ...params, ...rows })
   const found = await query({ limit, offset })
   // Behind the last row no row says how many there are.
-  const [any] = found.length === 0 && offset > 0 && count_rows ? await query({ limit: 1, offset: 0 }) : found
+  const [first] = found.length === 0 && offset > 0 && count_rows ? await query({ limit: 1, offset: 0 }) : found
   const page = found.map(({ all_rows: _, ...row }): Row => row as unknown as Row)
-  return { page, all_rows: any?.all_rows ?? 0 }
+  return { page, all_rows: first?.all_rows ?? 0 }
 }

@@ -1,7 +1,7 @@
 import { codeBlock } from './code.ts'
 import { escapeHtml, type Html } from './html.ts'
 
-/** What an app names itself with. None of it is a secret. */
+/** An app with the keys by which its requests name it. None of them is a secret. */
 export interface AppKeys {
   app_id: string
   name: string

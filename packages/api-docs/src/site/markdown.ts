@@ -24,7 +24,7 @@ export interface Rendered {
 
 type Token = ReturnType<ReturnType<typeof markdownIt>['parse']>[number]
 
-// What is written here is ours, and still no HTML of it is taken.
+// The documents are ours. HTML in them is shown as text all the same.
 const parser = markdownIt({ html: false, linkify: false })
 parser.renderer.rules.fence = (tokens, index) => codeBlock(tokens[index]!.content, tokens[index]!.info)
 parser.renderer.rules.table_open = () => '<div class="table" tabindex="0"><table>'

@@ -15,7 +15,7 @@ export interface Site {
   paths: readonly string[]
   /** A page as HTML. */
   html(path: string): Promise<string>
-  /** What the search of the page reads: one entry a section. */
+  /** The search of the page reads this: one entry a section. */
   searchEntries(): Promise<SearchEntry[]>
 }
 

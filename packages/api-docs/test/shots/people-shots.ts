@@ -6,7 +6,7 @@ const prefix = '/admin/api/v1'
 const password = 'a password of the document'
 const wrong = { password: 'not the password' }
 
-/** What a browser sends in a session. */
+/** A browser sends these headers in a session. */
 export type SessionHeaders = Record<'origin' | 'cookie' | 'x-csrf-token', string>
 
 interface People {

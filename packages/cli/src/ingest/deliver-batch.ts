@@ -9,7 +9,7 @@ export interface RejectedLine {
   /** The reason for this event, or the error code when a whole request was refused because of it. */
   reason: string
   field: string | null
-  /** What was wrong, for people; null where the reason says it. */
+  /** A person reads here what was wrong; null where the reason says it. */
   message: string | null
   text: string
 }

@@ -3,7 +3,7 @@ import { type ConversionValue, type DecodedValue, decodeValue } from '@tributary
 import { findSchemaFaults } from '@tributary/domain/postback/schema-faults'
 import { CliError } from '../errors.ts'
 
-/** What a value means by a schema that need not be published. Throws CliError `invalid_field` as the service refuses it. */
+/** Says what a value means by a schema, published or not. Throws CliError `invalid_field` as the service refuses it. */
 export function decodeBySchema(schema: unknown, value: ConversionValue): DecodedValue | null {
   const parsed = CvSchemaDraft.safeParse(schema)
   if (!parsed.success) {

@@ -87,7 +87,7 @@ const CompanyUsage = z.object({
     .describe('Bytes of request bodies that the quota allows; null is unlimited.'),
 })
 
-/** What a shorter `keep_raw_days` would delete. Rows of events that are on their way are not counted. */
+/** Rows that a shorter `keep_raw_days` would delete. Events that are on their way are not counted. */
 export const Expiring = z.object({
   keep_raw_days: z.number().int(),
   raw_events: z.number().int().describe('Raw events of the company.'),

@@ -13,11 +13,11 @@ interface DayCount {
 export interface ChangedDays {
   days: Map<string, string[]>
   /** Notes that they are worked out. Each look finds them again until then. */
-  settle(): void
+  noteDone(): void
 }
 
 /**
- * Finds the UTC days of clicks whose clicks or conversions have changed since the last settled look; at first all. It counts
+ * Finds the UTC days of clicks whose clicks or conversions have changed since the last look that was noted as done; at first all. It counts
  * the rows of each day in narrow columns; a merge that removes copies of rows may show a day as changed that is not.
  */
 export function changedDays(clickhouse: Pick<Clickhouse, 'query'>): () => Promise<ChangedDays> {
@@ -41,7 +41,7 @@ export function changedDays(clickhouse: Pick<Clickhouse, 'query'>): () => Promis
     const byApp = Map.groupBy(changed, ({ app_id }) => app_id)
     return {
       days: new Map([...byApp].map(([app_id, of]) => [app_id, [...new Set(of.map(({ day }) => day))]])),
-      settle: () => {
+      noteDone: () => {
         known = counted
       },
     }

@@ -29,7 +29,7 @@ const page_max = 1000
 export function floodingJob(deps: FloodingDeps): (signal: AbortSignal) => Promise<number> {
   const changes = changedDays(deps.clickhouse)
   return async (signal) => {
-    const { days, settle } = await changes()
+    const { days, noteDone } = await changes()
     let added = 0
     for (const [app_id, all] of days) {
       signal.throwIfAborted()
@@ -37,7 +37,7 @@ export function floodingJob(deps: FloodingDeps): (signal: AbortSignal) => Promis
       const changed = all.filter((day) => day >= utcDay(clicks_deleted_before_ms))
       if (await workOut(deps, app_id, changed)) added += await decideAgain(deps, app_id, changed)
     }
-    settle()
+    noteDone()
     return added
   }
 }

@@ -61,7 +61,7 @@ export function openWorker({
       end((job) => {
         if (answer === 'larger') return pushAgain(job)
         judgedTotal.inc()
-        settle(job, answer)
+        conclude(job, answer)
       }),
     )
     started.on('error', (err) => {
@@ -74,12 +74,12 @@ export function openWorker({
     })
     return started
   }
-  function end(settleJob: (job: Job) => void) {
+  function end(endJob: (job: Job) => void) {
     if (running === null) return
     const { job, from_ms } = running
     running = null
     queue.spent(job.tenant, performance.now() - from_ms)
-    settleJob(job)
+    endJob(job)
     next()
   }
   function pushAgain(job: Job) {
@@ -149,7 +149,7 @@ const unavailable = (cause?: Error) =>
     ...(cause && { cause }),
   })
 
-function settle(job: Job, answer: Exclude<Answer, 'larger'>) {
+function conclude(job: Job, answer: Exclude<Answer, 'larger'>) {
   if ('fault' in answer) job.reject(new CodedError(answer.fault.code, answer.fault))
   else job.resolve(fromThread(answer.judged) as never)
 }
