@@ -39,7 +39,8 @@ export const renderText = (text: string, file = 'docs/openapi.json'): Html => {
 
 /** A page of the repository without its title. Code of a section stands beside its text, and in it. */
 export function renderPage(text: string, file: string): Rendered {
-  const tokens = parser.parse(text, {})
+  // Comments are for who edits the file: they would be shown as text.
+  const tokens = parser.parse(text.replaceAll(/^<!--.*-->\n/gm, ''), {})
   leadLinks(tokens, file)
   const headings = nameHeadings(tokens)
   const rows = nameRows(tokens, new Set(headings.map(({ id }) => id)))

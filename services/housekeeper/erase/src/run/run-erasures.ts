@@ -29,6 +29,7 @@ import {
   removeErasedClicks,
   removeMarks,
 } from './open-requests.ts'
+import { resting } from './resting.ts'
 import { rewriteParts } from './rewrite-parts.ts'
 import { endBatch, findBatch, storeBatch, storePlan } from './stored-batches.ts'
 import { newestNumber, type Taking, takeInTurn } from './take-in-turn.ts'
@@ -61,9 +62,6 @@ export interface EraserDeps extends Omit<RequestStore, 'findAudited' | 'whileRaw
 
 /** Between two looks whether consumers have ended the batches that hold everything up. */
 const wait_pause_ms = 250
-/** What is done for all apps rests so many times as long as it took, while the erasures of some go on; at least `rest_ms_min`. */
-const rests = 10
-const rest_ms_min = 1000
 /** Between two looks for new requests, at most. */
 const look_again_ms = 10_000
 
@@ -124,22 +122,6 @@ async function openTaking(deps: EraserDeps, failures: Failures, signal: AbortSig
           return []
         })
       }),
-  }
-}
-
-/** Has something rest for `rests` times as long as it took, and `most_ms` at most. */
-function resting(now: () => number, most_ms: number) {
-  let ended_ms = Number.NEGATIVE_INFINITY
-  let rest_ms = 0
-  return {
-    isOver: () => Math.abs(now() - ended_ms) >= rest_ms,
-    async after<T>(work: () => Promise<T>): Promise<T> {
-      const begun_ms = now()
-      const done = await work()
-      ended_ms = now()
-      rest_ms = Math.min(most_ms, Math.max(rest_ms_min, rests * Math.abs(ended_ms - begun_ms)))
-      return done
-    },
   }
 }
 
