@@ -13,6 +13,7 @@ const libraries = [
   'tables',
   'erasure',
   'gateway',
+  'admin-http',
   'api-docs',
   ...adapters,
 ]
@@ -51,6 +52,7 @@ const allowed: Record<string, string[]> = {
   tables: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse', 'postgres', 'service-kit'],
   erasure: ['contracts', 'domain', 'tables', 'audit-store', 'broker', 'postgres', 'service-kit', 'tenancy'],
   gateway: ['contracts', 'domain', 'broker', 'audit-store', 'key-value', 'service-kit', 'tenancy'],
+  'admin-http': ['contracts', 'domain', 'postgres', 'service-kit', 'tenancy'],
   cli: libraries,
   ...Object.fromEntries(services.map((service) => [service, [...libraries, ...partsOf(service)]])),
   standalone: [...libraries, ...services],

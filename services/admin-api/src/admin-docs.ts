@@ -1,14 +1,14 @@
+import { findPerson } from '@tributary/admin-http/authenticate'
+import { membershipsOf } from '@tributary/admin-http/caller'
+import { readCookie } from '@tributary/admin-http/cookies'
+import { readPanelOrigin } from '@tributary/admin-http/panel-origins'
+import { asPassword, requireAdmin } from '@tributary/admin-http/require-admin'
 import type { Documents } from '@tributary/api-docs/documents'
 import { filledDocs } from '@tributary/api-docs/filled-docs'
 import { countedLog } from '@tributary/service-kit/http/counted-log'
 import { listAppKeys } from '@tributary/tenancy/companies/app-keys'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import type { AdminApiDeps } from './deps.ts'
-import { findPerson } from './people/authenticate.ts'
-import { membershipsOf } from './people/caller.ts'
-import { readCookie } from './people/cookies.ts'
-import { readPanelOrigin } from './people/panel-origins.ts'
-import { asPassword, requireAdmin } from './require-admin.ts'
 
 type AdminDocsDeps = Pick<
   AdminApiDeps,

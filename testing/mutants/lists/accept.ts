@@ -176,7 +176,7 @@ export const acceptMutants: readonly Mutant[] = [
   {
     rule: 'docs/rules.md#admin-token',
     promise: 'the right token passes whatever was guessed before',
-    file: 'services/admin-api/src/require-admin.ts',
+    file: 'packages/admin-http/src/require-admin.ts',
     from: `    if (timingSafeEqual(hash('sha256', token, 'buffer'), expected)) return
     countRefusal({ ip: request.client_ip })
     const wait_ms = countGuess(addressBlock(request.client_ip))`,

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import { listAppFacts } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 import { exportInstall } from './export-install.ts'
 

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream'
+import { addRoute } from '@tributary/admin-http/add-route'
 import { type AuditEntry, auditLogRoutes } from '@tributary/contracts/admin/people/audit-log'
 import { csv_type, csvLine, csvLines } from '@tributary/service-kit/http/csv'
 import { pageAuditLog, readAuditLog } from '@tributary/tenancy/people/audit-log'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 const columns = [

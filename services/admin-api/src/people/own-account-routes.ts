@@ -1,3 +1,6 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { sessionOf, tokenOf, visitorOf } from '@tributary/admin-http/caller'
+import { setCookies } from '@tributary/admin-http/cookies'
 import { ownAccountRoutes } from '@tributary/contracts/admin/people/own-account'
 import { CodedError } from '@tributary/contracts/errors'
 import { freshUntil } from '@tributary/domain/people/session-rules'
@@ -13,10 +16,7 @@ import { csrfToken } from '@tributary/tenancy/people/random-token'
 import { endSession, listSessions } from '@tributary/tenancy/people/sessions/sessions'
 import type { SignInDeps } from '@tributary/tenancy/people/sign-in'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { sessionOf, tokenOf, visitorOf } from './caller.ts'
-import { setCookies } from './cookies.ts'
 
 const done = { done: true } as const
 

@@ -1,9 +1,9 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { peopleRoutes } from '@tributary/contracts/admin/people/people'
 import { invitePerson, makeReset } from '@tributary/tenancy/people/one-time-links'
 import { changePerson, listPeople, removePerson } from '@tributary/tenancy/people/people'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** People: invite, list, change, remove, reset. What follows `#` never reaches a server or its log. */

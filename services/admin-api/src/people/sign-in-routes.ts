@@ -1,3 +1,6 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { visitorOf } from '@tributary/admin-http/caller'
+import { setCookies } from '@tributary/admin-http/cookies'
 import { type SignedIn, signInRoutes } from '@tributary/contracts/admin/people/sign-in'
 import { CodedError } from '@tributary/contracts/errors'
 import type { CountRefusal } from '@tributary/service-kit/http/counted-log'
@@ -6,10 +9,7 @@ import { endSession } from '@tributary/tenancy/people/sessions/sessions'
 import { type NewSession, proveSecondFactor, type SignInDeps, signIn } from '@tributary/tenancy/people/sign-in'
 import { acceptInvitation, useReset } from '@tributary/tenancy/people/use-links'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { visitorOf } from './caller.ts'
-import { setCookies } from './cookies.ts'
 
 /** Sign-in in one step or two, invitations and resets. A sign-in always begins a new session and ends that of the browser. */
 export function addSignInRoutes(

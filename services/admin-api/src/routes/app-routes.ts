@@ -1,12 +1,12 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
+import { membershipsOf } from '@tributary/admin-http/caller'
 import { appRoutes } from '@tributary/contracts/admin/apps'
 import { appsOf } from '@tributary/domain/people/rights'
 import { changeApp, listApps, moveStoreId, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { createApp } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { membershipsOf } from '../people/caller.ts'
 
 /** Apps: make, list, change, rotate the signing secret. A secret is shown by the answer that makes it, and never again. */
 export function addAppRoutes(app: FastifyInstance, { pool, masterKeys, now }: AdminApiDeps): void {

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto'
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { rewritten_header, storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { CodedError } from '@tributary/contracts/errors'
 import { rewrittenAt } from '@tributary/erasure/audit/rewritten-mark'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 import { findStoredObject } from './audit-key.ts'
 

@@ -1,3 +1,6 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
+import { membershipsOf } from '@tributary/admin-http/caller'
 import { companyRoutes } from '@tributary/contracts/admin/companies'
 import { companiesOf } from '@tributary/domain/people/rights'
 import {
@@ -8,10 +11,7 @@ import {
   setCompanyStatus,
 } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
-import { membershipsOf } from '../people/caller.ts'
 
 /** Companies: make, list (those of a person), show, change, suspend, reinstate. The last three may be repeated. */
 export function addCompanyRoutes(app: FastifyInstance, { pool, now }: AdminApiDeps): void {

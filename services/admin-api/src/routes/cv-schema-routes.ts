@@ -1,3 +1,5 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { cvSchemaRoutes } from '@tributary/contracts/admin/cv-schemas'
 import { CodedError } from '@tributary/contracts/errors'
 import type { CvSchemaDraft } from '@tributary/contracts/postback/cv-schema'
@@ -5,8 +7,6 @@ import { findSchemaChanges } from '@tributary/domain/postback/schema-changes'
 import { findSchemaFaults } from '@tributary/domain/postback/schema-faults'
 import { getCvSchema, publishCvSchema } from '@tributary/tenancy/companies/cv-schemas'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** Conversion value schemas: publish, show, compare. The last two may be repeated. */

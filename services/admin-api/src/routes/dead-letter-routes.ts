@@ -1,4 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import {
   type AskedRetry,
   type DeadLetters,
@@ -14,8 +16,6 @@ import { countByReason, findOpenLetters, type OpenLetter } from '@tributary/serv
 import { type ReadableLog, throwLogAway } from '@tributary/service-kit/dead-letters/read-to-end'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import { look_pause_ms, unavailable, untilBegun } from '../asked-work.ts'
 import type { AdminApiDeps } from '../deps.ts'
 

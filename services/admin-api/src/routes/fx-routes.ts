@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { storedDataRoutes } from '@tributary/contracts/admin/stored-data'
 import { limits } from '@tributary/contracts/limits'
 import { readEcbRates } from '@tributary/domain/money/money-ecb'
 import { loadFxRates } from '@tributary/tenancy/fx-rates'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** A timer may be early by this much. */

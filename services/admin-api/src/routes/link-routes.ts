@@ -1,9 +1,9 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { linkRoutes } from '@tributary/contracts/admin/links'
 import { CodedError } from '@tributary/contracts/errors'
 import { createLink, listLinks, setLinkStatus } from '@tributary/tenancy/companies/links'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** Tracking links: make, list, enable, disable. The last two may be repeated. */

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import {
   type AskedReplay,
   noProgress,
@@ -11,8 +13,6 @@ import { type AwaitedState, askAwaited, awaitJob, leaveJob } from '@tributary/po
 import { inTransaction } from '@tributary/postgres/transaction'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import { look_pause_ms, unavailable, untilBegun } from '../asked-work.ts'
 import type { AdminApiDeps } from '../deps.ts'
 

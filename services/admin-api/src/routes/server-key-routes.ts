@@ -1,8 +1,8 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { serverKeyRoutes } from '@tributary/contracts/admin/server-keys'
 import { createServerKey, listServerKeys, revokeServerKey } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** Server keys: mint, list, revoke. The answer to minting is the only place a key is ever shown. */

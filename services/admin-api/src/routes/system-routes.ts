@@ -1,8 +1,8 @@
+import { addRoute } from '@tributary/admin-http/add-route'
+import { adminRequest } from '@tributary/admin-http/admin-request'
 import { systemRoutes } from '@tributary/contracts/admin/system'
 import { rotateMasterKey } from '@tributary/tenancy/secrets/rotate-master-key'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
-import { adminRequest } from '../admin-request.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** The state of consumers and bindings, and the rotation of the master key (see `rotateMasterKey`). */

@@ -1,3 +1,4 @@
+import { addRoute } from '@tributary/admin-http/add-route'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { companyRoutes } from '@tributary/contracts/admin/companies'
 import { CodedError } from '@tributary/contracts/errors'
@@ -7,7 +8,6 @@ import { listApps } from '@tributary/tenancy/companies/apps'
 import { getCompany } from '@tributary/tenancy/companies/tenants'
 import { bodyBytesKey, bodyBytesMax, monthOf, quotaKey, rejectedKey } from '@tributary/tenancy/quota/quota-key'
 import type { FastifyInstance } from 'fastify'
-import { addRoute } from '../add-route.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** What retention would delete of raw events with other days. */

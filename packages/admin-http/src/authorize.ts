@@ -3,11 +3,17 @@ import { CodedError } from '@tributary/contracts/errors'
 import { foreignCode, type Route } from '@tributary/contracts/route'
 import { hasRoleOf, mayCall, mayGive, type Target } from '@tributary/domain/people/rights'
 import { freshUntil } from '@tributary/domain/people/session-rules'
+import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
 import type { FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
-import type { AdminApiDeps } from '../deps.ts'
-import { readInput } from '../read-input.ts'
 import { membershipsOf } from './caller.ts'
+import { readInput } from './read-input.ts'
+
+export interface AuthorizeDeps {
+  pool: Pool
+  sessions: Pick<Sessions, 'find'>
+  now: () => number
+}
 
 interface Named {
   params?: Record<string, unknown>
@@ -20,7 +26,7 @@ interface Named {
  * is refused as one that does not exist: with the same code, after the same query. A role that could never call the route
  * is refused before its input is read.
  */
-export function authorize({ pool, sessions, now }: Pick<AdminApiDeps, 'pool' | 'sessions' | 'now'>) {
+export function authorize({ pool, sessions, now }: AuthorizeDeps) {
   return async (request: FastifyRequest): Promise<void> => {
     const route = request.routeOptions.config.declared as Route
     const memberships = route.auth === 'admin' ? membershipsOf(request) : null
@@ -33,7 +39,7 @@ export function authorize({ pool, sessions, now }: Pick<AdminApiDeps, 'pool' | '
 }
 
 /** Another process may have taken the password a moment ago: a session that is not fresh is read anew. */
-async function mustBeFresh({ caller }: FastifyRequest, { sessions, now }: Pick<AdminApiDeps, 'sessions' | 'now'>) {
+async function mustBeFresh({ caller }: FastifyRequest, { sessions, now }: Omit<AuthorizeDeps, 'pool'>) {
   if (caller?.kind !== 'person' || now() < freshUntil(caller.session, now())) return
   const session = await sessions.find(caller.token, { anew: true })
   if (session === null) throw new CodedError('session_ended')
