@@ -51,7 +51,10 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       const remaining = Math.max(0, limit - live.length)
       return { allowed, remaining, retry_after_ms: remaining > 0 ? 0 : live[0]! + window_ms - now() }
     },
-    get: async (key) => store.totals.get(key) ?? null,
+    async get(key) {
+      if (store.fault) throw store.fault
+      return store.totals.get(key) ?? null
+    },
     async remove(key) {
       if (store.fault) throw store.fault
       store.totals.delete(key)

@@ -30,7 +30,7 @@ async function openGateway({
   const logger = pino({ level: 'silent' })
   const tenant = buildTenant('android')
   const credentials = memoryCredentials([tenant])
-  const keyRate = createKeyRate({ keyValue: memoryKeyValue(now), breaker: (step) => step(), registry })
+  const keyRate = createKeyRate({ keyValue: memoryKeyValue(now), breaker: (step) => step(), now, registry })
   const audit = memoryAuditStore()
   const broker = memoryBroker(1, now)
 

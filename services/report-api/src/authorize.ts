@@ -9,7 +9,7 @@ import type { Registry } from 'prom-client'
 export interface AuthorizeDeps {
   credentials: Pick<Credentials, 'findServerKey'>
   /** Counts the requests of a key. */
-  keyValue: Pick<KeyValue, 'hitWindow'>
+  keyValue: Pick<KeyValue, 'hitWindow' | 'addCapped' | 'reconcile'>
   now: () => number
   registry: Registry
 }
@@ -24,6 +24,6 @@ const readsReports: ServerKeyRule = {
 
 /** Returns the server key of a request for reports. A key sees the app that it is bound to, no other. */
 export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
-  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), registry })
+  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), now, registry })
   return (request, reply) => authenticateServerKey({ credentials, keyRate }, readsReports, request, reply)
 }

@@ -18,6 +18,8 @@ describe('commands of the admin API', () => {
       display: 'srv_1a2b...9f8e',
       status: 'active',
       created_at_ms: 5,
+      last_used_ms: 60_000,
+      requests_24h: 3,
     }
     const appNow = {
       ...{ app_id: 'app_1', company_id: 'co_1', app_key: 'app_live_1', name: 'A', platform: 'ios', bundle_id: null },

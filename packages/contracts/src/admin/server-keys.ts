@@ -39,7 +39,21 @@ export const ServerKey = z.object({
 })
 export type ServerKey = z.infer<typeof ServerKey>
 
-const ServerKeyList = z.object({ keys: z.array(ServerKey) })
+export const UsedServerKey = ServerKey.extend({
+  last_used_ms: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Minute of its last request; null before the first one, and where the counters do not know it.'),
+  requests_24h: z
+    .number()
+    .int()
+    .nullable()
+    .describe('Its requests of this hour and the 23 hours before, refused ones too; null while the counters are away.'),
+})
+export type UsedServerKey = z.infer<typeof UsedServerKey>
+
+const ServerKeyList = z.object({ keys: z.array(UsedServerKey) })
 
 export const ServerKeyStatus = ServerKey.pick({ key_id: true, status: true })
 export type ServerKeyStatus = z.infer<typeof ServerKeyStatus>
@@ -93,7 +107,12 @@ export const serverKeyRoutes = {
         schema: { ServerKeyList },
         description: 'Without the keys themselves.',
         example: {
-          keys: [{ ...key, scopes: ['events:write'], display: 'srv_0000...0000', status: 'active', created_at_ms }],
+          keys: [
+            {
+              ...{ ...key, scopes: ['events:write'], display: 'srv_0000...0000', status: 'active', created_at_ms },
+              ...{ last_used_ms: created_at_ms + 86_400_000, requests_24h: 1200 },
+            },
+          ],
         },
       },
     },

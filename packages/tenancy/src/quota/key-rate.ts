@@ -4,11 +4,13 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { Counter, type Registry } from 'prom-client'
 import type { CountersBreaker } from './counters-breaker.ts'
+import { createKeyUse } from './key-use.ts'
 
 export interface KeyRateDeps {
-  keyValue: Pick<KeyValue, 'hitWindow'>
+  keyValue: Pick<KeyValue, 'hitWindow' | 'addCapped' | 'reconcile'>
   /** Shared by all that count in the same store. */
   breaker: CountersBreaker
+  now: () => number
   registry: Registry
 }
 
@@ -23,13 +25,14 @@ export interface SpentRequest {
 export interface KeyRate {
   /**
    * Uses up one request of a server key. While the counters are away there is no limit and no header
-   * (docs/rules.md#counters-that-are-away).
+   * (docs/rules.md#counters-that-are-away). Notes the use of the key too.
    */
   spend(key_id: string): Promise<SpentRequest>
 }
 
 /** The rate of a server key (docs/rules.md#requests-of-a-key), shared by S2S and reports and by all processes. */
-export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): KeyRate {
+export function createKeyRate({ keyValue, breaker, now, registry }: KeyRateDeps): KeyRate {
+  const use = createKeyUse({ keyValue, breaker, now })
   const limit = limits.key_requests_max
   const window_ms = limits.key_requests_window_ms
   const missed = sharedMetric(registry, Counter, {
@@ -43,6 +46,7 @@ export function createKeyRate({ keyValue, breaker, registry }: KeyRateDeps): Key
 
   return {
     async spend(key_id) {
+      use.note(key_id)
       const hit = await breaker(() => keyValue.hitWindow(`rate:${key_id}`, limit, window_ms))
       if (hit === null) {
         missed.inc()

@@ -13,7 +13,7 @@ function rates() {
     clock,
     keyValue,
     registry,
-    gateway: () => createKeyRate({ keyValue, breaker: countersBreaker(now), registry }),
+    gateway: () => createKeyRate({ keyValue, breaker: countersBreaker(now), now, registry }),
   }
 }
 const outcome = async (spent: Promise<SpentRequest>) => (await spent).refusal?.code ?? 'ok'

@@ -1,5 +1,5 @@
 import { Company, CompanyCreated, CompanyStatus } from '@tributary/contracts/admin/companies'
-import { ServerKey, ServerKeyStatus } from '@tributary/contracts/admin/server-keys'
+import { type ServerKey, ServerKeyStatus, UsedServerKey } from '@tributary/contracts/admin/server-keys'
 import { describe, expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
 
@@ -120,7 +120,7 @@ describe('apps and keys', () => {
     expect(allowed_events).toEqual(['purchase', 'subscribe'])
     const { status, body } = await ask('GET', `/keys?app_id=${app_id}`)
     expect(status).toBe(200)
-    expect(ServerKey.strict().array().parse(body.keys)).toEqual([
+    expect(UsedServerKey.strict().array().parse(body.keys)).toEqual([
       {
         key_id,
         label: 'billing',
@@ -129,6 +129,8 @@ describe('apps and keys', () => {
         display: `${key.slice(0, 8)}...${key.slice(-4)}`,
         status: 'active',
         created_at_ms: now,
+        last_used_ms: null,
+        requests_24h: 0,
       },
     ])
   })

@@ -48,7 +48,7 @@ export function keyCommands(program: Command): void {
     .requiredOption('--app <app_id>', 'the app')
     .action(async ({ app, json }: { app: string; json?: boolean }) => {
       const answer = await admin(serverKeyRoutes.listServerKeys, { query: { app_id: app } })
-      const head = ['key_id', 'label', 'key', 'events', 'scopes', 'status', 'created']
+      const head = ['key_id', 'label', 'key', 'events', 'scopes', 'status', 'created', 'last used', 'requests in 24 h']
       const rows = answer.keys.map((one) => [
         one.key_id,
         one.label,
@@ -57,6 +57,8 @@ export function keyCommands(program: Command): void {
         one.scopes,
         one.status,
         new Date(one.created_at_ms).toISOString(),
+        one.last_used_ms === null ? '-' : new Date(one.last_used_ms).toISOString(),
+        one.requests_24h ?? '-',
       ])
       print({ json }, answer, table(head, rows))
     })
