@@ -14,11 +14,11 @@ const kept_headers = [
 ]
 
 /**
- * Fields that say how long something took or when a consumer came to it, ids that are drawn for one answer, and rows of a certificate that
+ * Fields that say how long something took, when a consumer came to it or a counter was written, ids that are drawn for one answer, and rows of a certificate that
  * follow from which of two partitions was written first: a claim that lost when it was written has none.
  */
 const dropped_fields = new Set([
-  ...['elapsed_ms', 'latency_ms', 'request_id', 'seconds', 'decided_at_ms'],
+  ...['elapsed_ms', 'latency_ms', 'request_id', 'seconds', 'decided_at_ms', 'last_used_ms', 'requests_24h'],
   ...['revenue_raw_v1', 'transaction_keys_v1', 'money_days_v1'],
 ])
 
