@@ -1,5 +1,6 @@
 import { planQuota } from '@tributary/contracts/admin/companies'
 import { errorCatalogue, type Surface } from '@tributary/contracts/errors'
+import { ownColumns } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
 import { describe, expect, it } from 'vitest'
 import { codesOf, createChecker, document, operations, readDoc } from './document.ts'
@@ -73,11 +74,15 @@ describe('docs/openapi.json', () => {
   })
 })
 
-describe('the limits that docs/api.md tells', () => {
+describe('the limits of docs/api.md', () => {
   const guide = readDoc('api.md')
-  const told = Object.fromEntries(
+  const documented = Object.fromEntries(
     [...guide.matchAll(/^\| (.+?) +\| (.+?) +\|$/gm)].map(([, what = '', value = '']) => [what, value]),
   )
+  const namesOf = (kind: 'text' | 'object') =>
+    ownColumns(kind)
+      .map((name) => `\`${name}\``)
+      .join(', ')
   const KiB = 1024
   const MiB = KiB * KiB
   const expected: Record<string, string> = {
@@ -89,8 +94,9 @@ describe('the limits that docs/api.md tells', () => {
     '`event_id`': `${limits.event_id_chars_max} visible ASCII characters`,
     '`event_name`': `${limits.event_name_chars_max} characters`,
     '`install_uuid`': `${limits.install_uuid_chars_max} characters`,
-    '`user_id`, `transaction_id`, `product_id`': `${limits.optional_string_chars_max} characters`,
-    '`props`, `device`': `${limits.object_json_bytes_max / KiB} KiB of JSON each, ${limits.object_depth_max} levels deep`,
+    [namesOf('text')]: `${limits.optional_string_chars_max} characters`,
+    [namesOf('object')]:
+      `${limits.object_json_bytes_max / KiB} KiB of JSON each, ${limits.object_depth_max} levels deep`,
     'All other fields of an event': `${limits.extra_json_bytes_max / KiB} KiB of JSON`,
     '`event_ts_ms`': `${new Date(limits.event_ts_ms_min).getUTCFullYear()} to ${limits.event_ts_ahead_ms_max / 3_600_000} h ahead`,
     'Amount of `revenue`': `${limits.revenue_abs_max}`,
@@ -106,7 +112,7 @@ describe('the limits that docs/api.md tells', () => {
   }
 
   it('are those of the code', () => {
-    expect(told).toMatchObject(expected)
+    expect(documented).toMatchObject(expected)
     const { embedded_reports_running_max, reports_running_max } = limits
     expect(guide).toContain(`${embedded_reports_running_max} reports in standalone, ${reports_running_max} in a`)
     for (const quota of Object.values(planQuota)) if (quota !== null) expect(guide).toContain(String(quota))
