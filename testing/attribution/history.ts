@@ -67,7 +67,7 @@ export interface History {
 interface ClickOptions {
   campaign?: string
   filtered_reason?: FilteredReason
-  /** The link told the id of the device. */
+  /** The link named the id of the device. */
   with_device?: boolean
   lost?: boolean
   ip?: string

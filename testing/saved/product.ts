@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type StandaloneProcess, startStandaloneProcess, waitUntilNoLag } from '../standalone/standalone-process.ts'
 
-/** A standalone process whose clock stands still, and whose jobs run when they are told to. */
+/** A standalone process whose clock stands still, and whose jobs run when a step says so. */
 export interface Product {
   url(): string
   setClock(now_ms: number): Promise<void>

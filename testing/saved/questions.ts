@@ -18,7 +18,7 @@ export function questionsOf(ask: Ask): Omit<SendStep, 'at'>[] {
   ]
 }
 
-/** The requests to a report that may tell a figure from another. */
+/** The requests to a report whose answers may differ if a figure is wrong. */
 function questionsTo(report: ReportName, ask: Ask): [path: string, accept: string][] {
   const { since_ms, until_ms, windows = [], few } = ask
   const path = (since: number, until: number, ...more: string[]) =>

@@ -126,7 +126,7 @@ test('whatever is sent, again and by whom, however batches are cut and broken of
       // A sweep of later histories would look at these transactions too.
       await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
-    // A failure is told while there is time for it: shrinking would go on for long.
+    // A failure is reported while there is time for it: shrinking takes long.
     { numRuns: roundsOf(6), interruptAfterTimeLimit: 60_000 },
   )
 })

@@ -45,10 +45,10 @@ async function sendEvent(event_id?: string): Promise<string> {
   const answer = await fetch(service!.url + declaredRoutes.sendServerEvent.path, {
     ...{ method: 'POST', headers: bearer(tenant.server_key), body: JSON.stringify(event) },
   })
-  const told = (await answer.json()) as { event_id: string }
-  expect({ status: answer.status, told }).toMatchObject({ status: 200 })
-  acknowledged.push(told.event_id)
-  return told.event_id
+  const accepted = (await answer.json()) as { event_id: string }
+  expect({ status: answer.status, accepted }).toMatchObject({ status: 200 })
+  acknowledged.push(accepted.event_id)
+  return accepted.event_id
 }
 
 async function sendBatch(): Promise<void> {

@@ -38,8 +38,8 @@ export function memoryRedecisions({
       .toSorted((a, b) => order * (a.added - b.added))
     const last = lastApps.get(partition) ?? ''
     const byApp = [...Map.groupBy(all, ({ app_id }) => app_id)].toSorted(([a], [b]) => (a < b ? -1 : 1))
-    const turns = [...byApp.filter(([app]) => app > last), ...byApp.filter(([app]) => app <= last)].slice(0, max)
-    const found = turns.flatMap(([, of]) => of.slice(0, Math.ceil(max / turns.length))).slice(0, max)
+    const apps = [...byApp.filter(([app]) => app > last), ...byApp.filter(([app]) => app <= last)].slice(0, max)
+    const found = apps.flatMap(([, of]) => of.slice(0, Math.ceil(max / apps.length))).slice(0, max)
     if (found.length > 0) lastApps.set(partition, found.at(-1)!.app_id)
     return found
   }

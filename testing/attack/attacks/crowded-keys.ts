@@ -14,10 +14,10 @@ const bulk_size = 1000
 const batch_size = 500
 const devices = 20
 
-/** A backend told installs of one device a day ahead; each click on the device had all of them decided again. */
+/** A backend sent installs of one device a day ahead; each click on the device had all of them decided again. */
 export const installsAhead: Attack = {
   name: 'installs-ahead',
-  what: `installs of one device, told through bulk for 23 hours from now, and ${clicks} clicks with the id of the device`,
+  what: `installs of one device, sent through bulk for 23 hours from now, and ${clicks} clicks with the id of the device`,
   expected: ['200', '302'],
   allowed: ['503 unavailable'],
   waits: true,
@@ -39,11 +39,11 @@ export const crowdedDevices: Attack = {
 const manyIds = (length: number): string[] => Array.from({ length }, () => randomUUID())
 
 async function tellInstalls(target: Target, ids: readonly string[], ahead_ms: number) {
-  let told = 0
+  let sent = 0
   await inTurn(target, bulk_installs_max / bulk_size, () => {
     const events = Array.from({ length: bulk_size }, () => ({
       ...{ event_name: 'app_install', install_uuid: randomUUID(), event_ts_ms: Date.now() + ahead_ms },
-      device: { os: 'android', gaid: ids[told++ % ids.length] },
+      device: { os: 'android', gaid: ids[sent++ % ids.length] },
     }))
     const headers = { authorization: `Bearer ${target.attacker.server_key}` }
     const body = JSON.stringify({ events })

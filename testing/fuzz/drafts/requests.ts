@@ -35,7 +35,7 @@ export function makeRequest(seed: number, n: number, tenants: FuzzTenants): Fuzz
   if (n % 100 === 0) return finish(valid(random, n, tenants), random, n)
   if (random.chance(0.05)) {
     const draft = pickMake(random)(random, n, { ...tenants, mutated: tenants.broken })
-    // answers to HEAD can't be told apart from others on the same connection
+    // answers to HEAD can't be distinguished from others on the same connection
     return finish({ ...draft, method: draft.method === 'HEAD' ? 'GET' : draft.method }, random, n, true)
   }
   const draft = pickMake(random)(random, n, tenants)

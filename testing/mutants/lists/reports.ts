@@ -145,7 +145,7 @@ export const reportMutants: readonly Mutant[] = [
   },
   {
     rule: 'docs/rules.md#report-requests',
-    promise: 'a reversed window is told before one that is too large, and both before limit',
+    promise: 'a reversed window is reported before one that is too large, and both before limit',
     file: 'services/report-api/src/parameters.ts',
     from: `  if (until_ms - since_ms > window_ms_max) throw tooLarge(hint)
   const limit = integer(query.limit, limits.report_limit_default, 'invalid_limit', 'limit')`,

@@ -117,7 +117,7 @@ export const writerMutants: readonly Mutant[] = [
   },
   {
     rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
-    promise: 'another try of a batch is told from what the one before left on its way',
+    promise: 'another try of a batch is distinguished from what the one before left on its way',
     file: batch,
     from: 'progress.intent!.begun += 1',
     to: '',

@@ -1,8 +1,8 @@
-import { agents, android, hour_ms, minute_ms, type Story, tell } from './story.ts'
+import { agents, android, hour_ms, minute_ms, type Story, writeStory } from './story.ts'
 
 /** Every answer of the doors of ingestion, reports and admin API to right and wrong requests. */
 export function accept() {
-  const story = tell('2031-03-03T10:00:00.000Z')
+  const story = writeStory('2031-03-03T10:00:00.000Z')
   const { send, admin, as } = story
   story.company('shop')
   story.company('other')

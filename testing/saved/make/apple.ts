@@ -1,4 +1,4 @@
-import { day_ms, hour_ms, minute_ms, second_ms, tell } from './story.ts'
+import { day_ms, hour_ms, minute_ms, second_ms, writeStory } from './story.ts'
 
 const production = 'apple-cas-identifier/0'
 const development = 'apple-development-identifier/1'
@@ -6,7 +6,7 @@ const versions = ['1.0', '2.0', '2.1', '2.2', '3.0', '4.0']
 
 /** Postbacks of every version and key, the schemas that decode them, and the apps that they belong to. */
 export function apple() {
-  const story = tell('2031-10-06T10:00:00.000Z')
+  const story = writeStory('2031-10-06T10:00:00.000Z')
   const { send, admin, as } = story
   story.company('shop')
   story.company('other')

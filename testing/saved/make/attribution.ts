@@ -1,8 +1,8 @@
-import { agents, android, day_ms, hour_ms, minute_ms, second_ms, tell } from './story.ts'
+import { agents, android, day_ms, hour_ms, minute_ms, second_ms, writeStory } from './story.ts'
 
 /** Everybody who may click on every kind of link, and what the installs after it say of the clicks. */
 export function links() {
-  const story = tell('2031-07-01T10:00:00.000Z')
+  const story = writeStory('2031-07-01T10:00:00.000Z')
   const { send, admin } = story
   story.company('shop')
   story.company('other')
@@ -101,7 +101,7 @@ export function links() {
 
 /** The four methods in every order, their windows at the edges, reinstalls, and the settings of an app. */
 export function methods() {
-  const story = tell('2031-08-04T10:00:00.000Z')
+  const story = writeStory('2031-08-04T10:00:00.000Z')
   const { admin } = story
   story.company('shop')
   story.app('run', 'shop')
@@ -290,7 +290,7 @@ export function methods() {
 
 /** Each fraud flag, with who just escapes it. */
 export function fraud() {
-  const story = tell('2031-09-01T10:00:00.000Z')
+  const story = writeStory('2031-09-01T10:00:00.000Z')
   story.company('shop')
   story.app('run', 'shop')
   story.link('acme', 'run')

@@ -1,10 +1,10 @@
-import { android, day_ms, hour_ms, minute_ms, second_ms, tell } from './story.ts'
+import { android, day_ms, hour_ms, minute_ms, second_ms, writeStory } from './story.ts'
 
 const march = Date.UTC(2031, 2, 1)
 
 /** One event under one id, on all ways in, on the same day and on others; and the install that counts among several. */
 export function duplicates() {
-  const story = tell('2031-03-10T08:00:00.000Z')
+  const story = writeStory('2031-03-10T08:00:00.000Z')
   story.company('shop')
   story.app('run', 'shop')
   story.app('walk', 'shop')
@@ -77,11 +77,11 @@ export function duplicates() {
 
 /** Clocks of phones that are wrong, and the clock of the product set back and forth. */
 export function clocks() {
-  const story = tell('2031-04-07T12:00:00.000Z')
+  const story = writeStory('2031-04-07T12:00:00.000Z')
   story.company('shop')
   story.app('run', 'shop')
   /** An install with an opening, as a phone sends them whose clock is off. */
-  const phone = (install_uuid: string, off_ms: number, told = true) => {
+  const phone = (install_uuid: string, off_ms: number, says_time = true) => {
     const now = story.now() + second_ms + off_ms
     const event = { install_uuid, device: { ...android, gaid: `g-${install_uuid}` } }
     const events = [
@@ -90,7 +90,7 @@ export function clocks() {
       { ...event, event_id: 'p', event_name: 'purchase', event_ts_ms: now - 40 * minute_ms, revenue: 3 },
       { ...event, event_id: 'n', event_name: 'app_open', event_ts_ms: undefined },
     ]
-    story.batch('run', events, { body: { sent_at_ms: told ? now : undefined } })
+    story.batch('run', events, { body: { sent_at_ms: says_time ? now : undefined } })
   }
   const offs: [string, number][] = [
     ['right', 0],

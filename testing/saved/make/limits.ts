@@ -1,8 +1,8 @@
-import { day_ms, hour_ms, minute_ms, tell } from './story.ts'
+import { day_ms, hour_ms, minute_ms, writeStory } from './story.ts'
 
 /** The quota of a month, the rate of a key, and what an operator changes about both. */
 export function quota() {
-  const story = tell('2031-01-31T20:00:00.000Z')
+  const story = writeStory('2031-01-31T20:00:00.000Z')
   const { send, admin, as } = story
   story.company('shop', { monthly_quota: 12 })
   story.company('none', { monthly_quota: 0 })
@@ -41,7 +41,7 @@ export function quota() {
       Array.from({ length: 5 }, () => event(`bad_${n}`, { event_name: '' })),
     )
   usage()
-  // A repeated event counts when it is accepted, and no more once the tables have told.
+  // A repeated event counts when it is accepted, and no longer once the tables show it.
   story.event('run.key', event('e30'))
   usage()
   for (const _ of [1, 2, 3, 4]) {

@@ -1,4 +1,4 @@
-import { day_ms, hour_ms, minute_ms, tell } from './story.ts'
+import { day_ms, hour_ms, minute_ms, writeStory } from './story.ts'
 
 const may = Date.UTC(2031, 4, 1)
 const rates = `Date,USD,JPY,GBP,
@@ -9,7 +9,7 @@ const rates = `Date,USD,JPY,GBP,
 
 /** Amounts, currencies, refunds, and the claims on transactions. */
 export function money() {
-  const story = tell('2031-05-06T09:00:00.000Z')
+  const story = writeStory('2031-05-06T09:00:00.000Z')
   story.company('shop')
   story.app('run', 'shop')
   story.app('walk', 'shop')
@@ -94,7 +94,7 @@ export function money() {
 
 /** Figures of closed days are stored, and then everything that may change them happens. */
 export function settled() {
-  const story = tell('2031-06-02T10:00:00.000Z')
+  const story = writeStory('2031-06-02T10:00:00.000Z')
   const june = Date.UTC(2031, 5, 1)
   story.company('shop')
   story.app('run', 'shop')

@@ -1,9 +1,9 @@
 import { type Random, randomOf } from '../../fuzz/random.ts'
-import { android, day_ms, hour_ms, minute_ms, tell } from './story.ts'
+import { android, day_ms, hour_ms, minute_ms, writeStory } from './story.ts'
 
 /** Installs that come back at every edge of a day since their install, and bring money there. */
 export function cohorts() {
-  const story = tell('2031-01-06T12:00:00.000Z')
+  const story = writeStory('2031-01-06T12:00:00.000Z')
   story.company('shop')
   story.app('run', 'shop')
   story.link('acme', 'run')
@@ -99,7 +99,7 @@ export function cohorts() {
 
 /** A company like any other: random people of two apps over three weeks. `seed` makes another one. */
 export function mixed(seed: number) {
-  const story = tell('2031-03-03T06:00:00.000Z')
+  const story = writeStory('2031-03-03T06:00:00.000Z')
   const random = randomOf(seed, 0)
   story.company('shop')
   for (const app of ['run', 'walk']) {
@@ -180,7 +180,7 @@ const person = (random: Random, n: number): Person => ({
 })
 
 /** Something that an installed app or its backend tells. */
-function act(story: ReturnType<typeof tell>, random: Random, { app, uuid }: Person): void {
+function act(story: ReturnType<typeof writeStory>, random: Random, { app, uuid }: Person): void {
   story.wait(random.below(40) * minute_ms)
   const event_ts_ms = story.now() - random.pick([0, 0, hour_ms, day_ms, 3 * day_ms])
   const event_name = random.pick(['app_open', 'level_up', 'purchase', 'purchase', 'purchase_refunded'])

@@ -1,8 +1,8 @@
-import { android, day_ms, hour_ms, minute_ms, tell } from './story.ts'
+import { android, day_ms, hour_ms, minute_ms, writeStory } from './story.ts'
 
 /** Erasures with everything that hangs on an install: neighbours, clicks, claims, second lives, replays, certificates. */
 export function erasure() {
-  const story = tell('2031-05-12T10:00:00.000Z')
+  const story = writeStory('2031-05-12T10:00:00.000Z')
   const { send, admin, as } = story
   story.company('shop')
   story.app('run', 'shop')
@@ -143,7 +143,7 @@ export function erasure() {
 
 /** What the nightly run takes away after the days of a company, and what stays of it. */
 export function retention() {
-  const story = tell('2031-02-03T10:00:00.000Z')
+  const story = writeStory('2031-02-03T10:00:00.000Z')
   const { send, admin } = story
   story.company('shop')
   story.company('keeps')

@@ -29,7 +29,7 @@ export const agents = {
 export const android = { os: 'android', os_version: '14', model: 'Pixel 8' }
 
 /** Writes the steps of a history one after the other; the clock goes on by itself. */
-export function tell(begin: string) {
+export function writeStory(begin: string) {
   const steps: Step[] = []
   const companyOf = new Map<string, string>()
   let now_ms = Date.parse(begin)
@@ -144,4 +144,4 @@ export function tell(begin: string) {
   return story
 }
 
-export type Story = ReturnType<typeof tell>
+export type Story = ReturnType<typeof writeStory>

@@ -4,8 +4,8 @@ import { expect, it } from 'vitest'
 import { stories } from '../make/stories.ts'
 import { readHistory } from '../replay.ts'
 
-it.each([...stories])('the saved history %s is what its story tells', (name, tell) => {
-  expect(readHistory(name)).toEqual(JSON.parse(JSON.stringify(tell())))
+it.each([...stories])('the saved history %s is what its story writes', (name, write) => {
+  expect(readHistory(name)).toEqual(JSON.parse(JSON.stringify(write())))
 })
 
 it('each history has an outcome', () => {

@@ -123,10 +123,10 @@ async function check(
   for (const one of prepared) {
     stage.setRates(one.plan.rates)
     const history = historyOf(one)
-    const told = { history, app: 0, app_id: one.app_id, note: `${note}, erased ${one.plan.erased}` }
+    const erased = { history, app: 0, app_id: one.app_id, note: `${note}, erased ${one.plan.erased}` }
     for (const name of names) {
-      await stage.compare(told, name, all)
-      if (with_questions) await stage.compare(told, name, one.plan.question(one.plan.history, name))
+      await stage.compare(erased, name, all)
+      if (with_questions) await stage.compare(erased, name, one.plan.question(one.plan.history, name))
     }
   }
 }

@@ -192,7 +192,7 @@ test('a letter that lacks its record stays, and the answer names it', async () =
   expect(await list()).toMatchObject([{ reason: 'too_large', count: 1 }])
 })
 
-test('of two retries at once one runs, and the other is told to come later', async () => {
+test('of two retries at once one runs, and the other is answered to come later', async () => {
   await die({ a: 'row_refused' })
   const { promise: held, resolve: release } = Promise.withResolvers<void>()
   let publishing = false

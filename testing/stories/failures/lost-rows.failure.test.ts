@@ -104,7 +104,7 @@ it('an emptied ClickHouse is filled again from the log at the next start', async
   expect(verdict, JSON.stringify(verdict)).toSatisfy(isExact)
 })
 
-it('tables and log that are both gone are told, until a replay of the audit store has brought their events back', async () => {
+it('tables and log that are both gone are a trouble, until a replay of the audit store has brought their events back', async () => {
   for (const folder of ['clickhouse', 'log']) rmSync(join(data_dir, folder), { recursive: true })
   const again = await start()
   expect(await troublesOf(again)).toMatchObject([{ code: 'events_lost', fix: 'npx tributary replay --from-audit' }])

@@ -84,7 +84,7 @@ const stored = async () => ({
 })
 
 /** Outcome of a replay that filled nothing: there is no `clicks_filled`. */
-const told = { unknown_reasons: {}, at: expect.any(String), percent: 100, seconds: expect.any(Number) }
+const nothing_filled = { unknown_reasons: {}, at: expect.any(String), percent: 100, seconds: expect.any(Number) }
 
 test('a replay of the audit store brings back archived clicks that the tables lack, each once', async () => {
   const [mine, other] = tenants
@@ -93,14 +93,14 @@ test('a replay of the audit store brings back archived clicks that the tables la
   const before = await stored()
   expect(before.clicks).toHaveLength(40)
   const whole = { state: 'done', replayed: 0, filled: 0, unknown: 0 }
-  expect(await world.replay({ source: 'audit' })).toEqual({ ...whole, ...told })
+  expect(await world.replay({ source: 'audit' })).toEqual({ ...whole, ...nothing_filled })
   await loseEvents(clickhouse, () => false)
   expect(await world.replay({ source: 'audit', dry_run: true })).toMatchObject({ state: 'done', clicks_filled: 40 })
   expect((await stored()).clicks).toHaveLength(0)
   expect(await world.replay({ source: 'audit', app_id: mine.app_id })).toMatchObject({ clicks_filled: 20 })
   expect(await world.replay({ source: 'audit' })).toMatchObject({ state: 'done', clicks_filled: 20, filled: 0 })
   expect(await stored()).toEqual(before)
-  expect(await world.replay({ source: 'audit' })).toEqual({ ...whole, ...told })
+  expect(await world.replay({ source: 'audit' })).toEqual({ ...whole, ...nothing_filled })
 })
 
 test('a replay leaves out clicks that ClickHouse drops for their age, and those of apps that are gone', async () => {

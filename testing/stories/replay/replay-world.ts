@@ -163,7 +163,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 
 /**
  * All tables that events fill, as reports read them. Without positions in the log, which a replay changes, and without
- * money that does not count: who told of a transaction first decides whether a beaten claim is cancelled or never
+ * money that does not count: the first claim on a transaction decides whether a beaten one is cancelled or never
  * counted (docs/decisions/money.md#claims-on-a-transaction-have-ranks).
  */
 export async function tablesOf(clickhouse: TestClickhouse): Promise<Record<string, string[]>> {

@@ -132,7 +132,7 @@ test(
     })
     await fc.assert(property, {
       numRuns: Math.ceil(histories / written_together),
-      // A failure is told while there is time for it: shrinking would go on for long.
+      // A failure is reported while there is time for it: shrinking takes long.
       interruptAfterTimeLimit: run_ms_max,
       // The message of the failed comparison tells the history; the plan that made it would hide it.
       async asyncReporter({ counterexample, seed, counterexamplePath, errorInstance }) {

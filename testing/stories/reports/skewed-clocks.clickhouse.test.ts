@@ -125,13 +125,13 @@ describe.each([
   })
 
   test.each(told_here)('$name', async ({ name, app_id, install, events, decision, expected }) => {
-    const told = { history: { events: [install, ...events], decisions: [decision] }, app: 0, app_id, note: name }
+    const history = { history: { events: [install, ...events], decisions: [decision] }, app: 0, app_id, note: name }
     for (const [report, rows] of Object.entries(expected) as [ReportName, object[]][]) {
       const more = report === 'revenue' ? {} : { days }
-      expect((await stage.compare(told, report, { ...window, ...more })).rows).toMatchObject(rows)
+      expect((await stage.compare(history, report, { ...window, ...more })).rows).toMatchObject(rows)
     }
     // An edge inside the day of the install reads its money by install.
-    await stage.compare(told, 'ltv', { ...window, since_ms: decision.installed_at_ms, days })
+    await stage.compare(history, 'ltv', { ...window, since_ms: decision.installed_at_ms, days })
   })
 })
 

@@ -81,17 +81,17 @@ export function groupsSuite(log: LogUnderTest): void {
   it('fences the commit and the rewind of a member that lost its partition', async () => {
     await log.publishTexts(['a'], 0)
     await log.publishTexts(['a'], 1)
-    const inHand: Chunk[] = []
+    const received: Chunk[] = []
     const gate = Promise.withResolvers<void>()
     const first = await log.consume(async (chunk) => {
-      inHand.push(chunk)
+      received.push(chunk)
       await gate.promise
     })
-    await vi.waitFor(() => expect(inHand).toHaveLength(2), patience)
+    await vi.waitFor(() => expect(received).toHaveLength(2), patience)
     const second = await log.consume((chunk) => chunk.commit(chunk.records[0]!.offset, 'of the new owner'))
     await vi.waitFor(() => expect(second.taken.length).toBeGreaterThan(0), patience)
     const [taken] = second.taken
-    const lost = inHand.find(({ partition }) => partition === taken!.partition)!
+    const lost = received.find(({ partition }) => partition === taken!.partition)!
     expect(textsOf(taken!.records)).toEqual(['a'])
     await expect(lost.commit(lost.records[0]!.offset + 1, 'of the old owner')).rejects.toBeInstanceOf(FencedError)
     await expect(lost.rewind(0)).rejects.toBeInstanceOf(FencedError)

@@ -11,14 +11,26 @@ const bannedNames =
   /\b(?:const|let|function) (?:\{[^}]*\b(?:has|works|turns|tells?)(?:,[^}]*)? \} = |(?:has|works|turns|tells?)\b(?: = |\())/
 
 /** Where a banned word stays: landed migrations are never edited, and this page is dumped from their comments. */
-const others: ReadonlySet<string> = new Set(['docs/data.md', 'docs/glossary.md'])
+const others: ReadonlySet<string> = new Set([
+  'docs/data.md',
+  'docs/glossary.md',
+  // The recorded history has an install of that name.
+  'testing/saved/make/identity.ts',
+])
 
 const wordsOf = (text: string): string[] =>
   text.split('\n').filter((line) => banned.test(line) || bannedNames.test(line))
 
 test('source and documents use no word that the glossary bans', () => {
   const files = globSync(
-    ['{packages,services}/*/src/**/*.ts', 'services/*/*/src/**/*.ts', 'tools/*.ts', 'docs/*.md', 'docs/decisions/*.md'],
+    [
+      '{packages,services}/*/src/**/*.ts',
+      'services/*/*/src/**/*.ts',
+      '{testing,bench}/**/*.ts',
+      'tools/*.ts',
+      'docs/*.md',
+      'docs/decisions/*.md',
+    ],
     { cwd: root },
   ).filter((file) => !others.has(file))
   const found = files.flatMap((file) =>

@@ -57,9 +57,9 @@ async function openApp() {
       const { pool, masterKeys } = stage
       const keyValue = memoryKeyValue(now)
       const left = [meanwhile]
-      const reconcile: typeof keyValue.reconcile = async (...told) => {
+      const reconcile: typeof keyValue.reconcile = async (...given) => {
         for (const one of left.splice(0)) await one()
-        return keyValue.reconcile(...told)
+        return keyValue.reconcile(...given)
       }
       const rewriting = auditRewriting({ pool, masterKeys, audit, now, logger: pino({ level: 'silent' }) })
       return stage.run({ now, keyValue: { ...keyValue, reconcile }, audit: rewriting })

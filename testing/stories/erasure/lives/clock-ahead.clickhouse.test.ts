@@ -44,11 +44,11 @@ const insert = (table: string, columns: readonly string[], lines: string[]) =>
 async function runWhile(write: () => Promise<void>) {
   const keyValue = memoryKeyValue(() => mark_ms)
   let left = [write]
-  const reconcile: typeof keyValue.reconcile = async (...told) => {
+  const reconcile: typeof keyValue.reconcile = async (...given) => {
     const now = left
     left = []
     for (const one of now) await one()
-    return keyValue.reconcile(...told)
+    return keyValue.reconcile(...given)
   }
   await stage.run({ keyValue: { ...keyValue, reconcile } })
   expect(left).toEqual([])
