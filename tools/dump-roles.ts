@@ -10,9 +10,11 @@ const file = join(import.meta.dirname, '..', 'docs', 'roles.md')
 const head = [
   '# Roles and routes',
   '',
-  'Who may call which route of `/admin/api/v1`, made by `npm run dump` from the declared routes: do not edit. The page on people',
-  'explains the roles. The admin token may call all of these. `rights.service.test.ts` asks each route with each role that has no mark here.',
-  'Fields in brackets are those that the role may give, where a body has fields of certain roles.',
+  'Which role may call which route of `/admin/api/v1`. `npm run dump` makes this page from the declared routes: do not edit it. The page',
+  'on people explains the roles. The admin token may call every route. `rights.service.test.ts` requests each route with each role that',
+  'has no mark here. Where only some roles may set a field, their cells name it in brackets. The last column says over what a person must',
+  'hold the role: the company or app of the request, or the app of its key or link; empty: over any company. `limited roles too`: also a',
+  'role that is limited to apps, which sees these alone. `password of 15 min`: the person gave the password within 15 minutes.',
   '',
   '',
 ].join('\n')
