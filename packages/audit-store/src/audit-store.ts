@@ -3,11 +3,11 @@ export type Listed =
   | { kind: 'folder' /** Ends with a slash. */; folder: string }
   | {
       kind: 'object'
-      /** Null where the store knows only the hash of a long name. */
+      /** Null if the store knows only the hash of the name, because it was too long. */
       key: string | null
       /** Null when the object was removed since it was listed. */
       read(): Promise<Buffer | null>
-      /** The object is gone for good when it resolves; also when it was removed before. */
+      /** Resolves when the object is gone for good, also when it was removed before. */
       remove(): Promise<void>
     }
   | { kind: 'erased' /** Removes what `erase` left of an object. */; remove(): Promise<void> }
@@ -21,11 +21,11 @@ export interface AuditStore {
   readonly group_rest_ms?: number
   /** Resolves once the object is durable under exactly this key; `exists` leaves the old content untouched. */
   putOnce(key: string, content: Buffer): Promise<'created' | 'exists'>
-  /** The object, else what `erase` left of it, or null. */
+  /** The object; else what `erase` left of it; else null. */
   get(key: string): Promise<Buffer | null>
   /**
-   * What lies directly below a folder (empty, or a prefix of keys that ends with a slash), in no particular order: a
-   * file system would have to hold all names to order them. What is put meanwhile may be left out.
+   * The objects and folders directly below a folder (empty, or a prefix of keys that ends with a slash), in no order: to order them, a
+   * file system would have to hold all names in memory. What is put meanwhile may be left out.
    */
   list(folder: string): AsyncIterable<Listed>
   checkHealth(): Promise<void>
@@ -41,13 +41,13 @@ export type Rewritten = 'done' | 'changed'
  */
 export interface RewritableAuditStore extends AuditStore {
   /**
-   * Puts a new version in the place of an object, durably, then removes every older one. With `content` equal to
-   * `previous` it only removes what an interrupted call has left.
+   * Puts a new version of an object, durably, then removes every older one. With `content` equal to `previous` it only removes what an
+   * interrupted call has left.
    */
   replace(key: string, previous: Buffer, content: Buffer): Promise<Rewritten>
   /**
-   * Removes an object whose name, too, may tell of a person: `rest` is stored under a hash of its name and answers its key,
-   * until the key is put anew.
+   * Removes an object whose name, too, may say something of a person. `rest` is stored under a hash of the name, and `get` of the key
+   * returns it until the key is put anew.
    */
   erase(key: string, previous: Buffer, rest: Buffer): Promise<Rewritten>
 }

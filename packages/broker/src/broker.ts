@@ -1,6 +1,6 @@
 import type { Topic } from '@tributary/contracts/topics'
 
-/** A record to be appended. The partition is always ours (see partition.ts), so that every client library agrees. */
+/** A record to append. Callers compute its partition (see partition.ts), so that it is the same with every client library. */
 export interface OutgoingRecord {
   topic: string
   partition: number
@@ -37,7 +37,7 @@ export interface Chunk {
   topic: string
   partition: number
   records: readonly LogRecord[]
-  /** Changes whenever the partition was given away and came back: in-memory state of an older one is void. */
+  /** Another value whenever the partition was lost and taken again: in-memory state of an older generation is void. */
   generation: string
   /** Offset behind the last record of the partition when this chunk was fetched. */
   end_offset: number
@@ -49,14 +49,14 @@ export interface Chunk {
   /** Says "still alive" during long work. */
   heartbeat(): Promise<void>
   /**
-   * Has reading go on from `offset`, or from the earliest record when the log does not have that place, once the
-   * handler ends, whether it takes the chunk or rejects it. In memory only, like every position. Rejects with
-   * `FencedError` when the partition was taken away or the consumption closes.
+   * Continues reading from `offset` once the handler ends, with or without an error; from the earliest record when the log does
+   * not have that offset. This holds in memory only: nothing is committed. Rejects with `FencedError` when the partition was taken
+   * away or the consumption closes.
    */
   rewind(offset: number): Promise<void>
 }
 
-/** Judges a record by its headers, without those of its compression. */
+/** Decides by the headers of a record, without those of its compression, whether its value is needed. */
 export type NeedsValue = (headers: Readonly<Record<string, string>>) => boolean
 
 export interface ConsumeOptions {
@@ -66,26 +66,26 @@ export interface ConsumeOptions {
   bytes_min: number
   bytes_max: number
   /**
-   * Bytes of all partitions together that wait or are in hand; eight chunks by default. Above it a partition is read only
-   * when nothing of it is waiting or in hand. The embedded log reads nothing ahead: it holds a chunk of each partition.
+   * Bound of the fetched bytes of all partitions, those that wait and those in their handlers; eight chunks by default. Above it
+   * only partitions without any such bytes are read. The embedded log reads nothing ahead: it holds one chunk of each partition.
    */
   bytes_total_max?: number
   wait_ms_max: number
   /**
-   * Tells by the headers of a record whether its value is needed; without it every one is. Other records come with an
-   * empty value: the log does not inflate what they hold.
+   * Whether the value of a record is needed; without this function every value is. Other records come with an empty value: the
+   * log does not inflate them.
    */
   needsValue?: NeedsValue | undefined
   /**
-   * One call at a time per partition. Resolving moves the position behind the chunk, in memory only: nothing is
-   * committed but by `chunk.commit`. Rejecting has the same records delivered again after a pause. After a restart
-   * or a rebalance reading starts at the committed offset, or at the earliest record when the log does not have it.
+   * One call at a time per partition. When it resolves, the position moves behind the chunk, in memory only: only `chunk.commit`
+   * commits. When it rejects, the same records are delivered again after a pause. After a restart or a rebalance reading starts at
+   * the committed offset, or at the earliest record when the log does not have it.
    */
   onChunk(chunk: Chunk): Promise<void>
 }
 
 export interface Consumption {
-  /** Lets the chunks in hand finish, then leaves the group. */
+  /** Waits until the running handlers end, then leaves the group. */
   close(): Promise<void>
 }
 
@@ -101,17 +101,17 @@ export interface PartitionOffsets {
   oldest_unread_ms: number | null
 }
 
-/** The commit or the intent of a consumer that lost its partition. Its work will be done by the new owner. */
+/** Rejects a commit or an intent of a consumer that lost its partition. The new owner does the work. */
 export class FencedError extends Error {
   override name = 'FencedError'
 }
 
-/** Throws for what no record can have. */
+/** Throws for a number that no record can have as its offset. */
 export function assertOffset(offset: number): void {
   if (!Number.isSafeInteger(offset) || offset < 0) throw new RangeError(`not an offset: ${offset}`)
 }
 
-/** Why topics can't be as wanted; nothing was changed. */
+/** Why `applyTopics` changed nothing. */
 export class TopicsRefused extends Error {
   override name = 'TopicsRefused'
   readonly code: 'topic_differs' | 'too_few_brokers' | 'bad_replication'
@@ -124,39 +124,39 @@ export class TopicsRefused extends Error {
 
 export interface AppliedTopics {
   created: string[]
-  /** Settings as Kafka names and writes them. */
+  /** Settings by the names and values of Kafka. */
   changed: { topic: string; setting: string; from: string; to: string }[]
   unchanged: string[]
 }
 
-/** The event log: Kafka, or its embedded twin on lmdb. Nothing here is possible in one process only. */
+/** The event log: Kafka, or its embedded twin on lmdb. Every method here works between processes. */
 export interface Broker {
   /** Resolves when every record is durable (Kafka `acks=all`); rejects when any may not be. */
   publish(records: readonly OutgoingRecord[]): Promise<void>
   consume(options: ConsumeOptions): Promise<Consumption>
   /**
-   * Creates what is missing and brings settings to what is wanted, or with `dryRun` only says so. Rejects with
-   * `TopicsRefused`, and changes nothing, when a topic exists with another partition count.
+   * Creates missing topics and changes settings to those given; with `dryRun` it only reports what it would do. Rejects with
+   * `TopicsRefused`, and changes nothing, when a topic exists with another number of partitions.
    */
   applyTopics(topics: readonly Topic[], options?: { dryRun?: boolean }): Promise<AppliedTopics>
   /** Partition count of an existing topic; rejects when the topic is unknown. */
   partitionCount(topic: string): Promise<number>
   /**
-   * Reads what is committed in all partitions first, and only then their ends: whatever a consumer publishes before it
-   * commits lies below the ends that come with that commit.
-   * Dating what is unread costs Kafka many requests: with `dated: false`, `oldest_unread_ms` is null.
+   * Reads the commits of all partitions first and their ends after that. So all that a consumer publishes before a commit lies
+   * below the ends that come with this commit. With `dated: false`, `oldest_unread_ms` is null: its look-up costs Kafka many
+   * requests.
    */
   groupOffsets(group: string, topic: string, options?: { dated?: boolean }): Promise<PartitionOffsets[]>
   /** Commits offsets of a group without metadata; durable when resolved. Rejects while the group has members. */
   moveGroup(group: string, topic: string, offsets: readonly { partition: number; offset: number }[]): Promise<void>
-  /** Offset of the first record that the log took later than `timestamp_ms`; the end of the partition without one. */
+  /** Offset of the first record that the log took after `timestamp_ms`; the end of the partition if there is none. */
   firstOffsetAfter(topic: string, partition: number, timestamp_ms: number): Promise<number>
   /** Rejects when the log can't be used. */
   checkHealth(): Promise<void>
   close(): Promise<void>
 }
 
-/** A value that is mostly a client's own gzip, and is stored so: `head`, then what the gzip file holds, then `tail`. */
+/** A value that is stored with the client's own gzip file in it. Its text is `head`, then the inflated file, then `tail`. */
 export interface PackedValue {
   head: Buffer
   /** The gzip file of a client, known to be whole. */

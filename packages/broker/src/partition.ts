@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto'
 
 /**
- * The first four bytes of SHA-256, modulo the number of partitions. Ours, not the client library's: every producer, in any
- * language, must agree for ever.
+ * The first four bytes of SHA-256, modulo the number of partitions. It replaces the partitioner of the client library: every producer, in
+ * any language, must compute the same for ever.
  */
 const partitionOf = (text: string, partitions: number): number =>
   hash('sha256', text, 'buffer').readUInt32BE(0) % partitions

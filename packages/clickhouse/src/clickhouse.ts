@@ -1,4 +1,4 @@
-/** One block for one table. One insert is one block: same token must carry the same rows in the same order. */
+/** One block for one table. One insert is one block: the same token must always come with the same rows in the same order. */
 export interface InsertBlock {
   table: string
   columns: readonly string[]
@@ -6,7 +6,7 @@ export interface InsertBlock {
   lines: Buffer | string
   /** Idempotency token: a second insert with it changes neither the table nor any view. */
   token: string
-  /** Number of this attempt at the block, from 1: each may take longer than the one before. */
+  /** Number of this attempt to insert the block, from 1: each may take longer than the one before. */
   attempt?: number
 }
 
@@ -19,12 +19,12 @@ export interface Clickhouse {
   query<Row>(sql: string, params?: Record<string, unknown>): Promise<Row[]>
   insert(block: InsertBlock): Promise<void>
   /**
-   * Whether an insert is running whose token begins so. After an answer that got lost, an insert may still be at work in
-   * the engine: what it has not written yet is no reason to write it. Of a cluster every replica is asked.
+   * Whether an insert is running whose token begins with this. When an answer got lost, the insert may still run in the engine:
+   * rows that are missing now may still come. Every replica of a cluster is queried.
    */
   isInserting(token_prefix: string): Promise<boolean>
   /**
-   * DDL and other statements without rows. `name` is what `isInserting` finds it by; `attempt` as of an insert.
+   * DDL and other statements without rows. `isInserting` finds the statement by `name`; `attempt` as for an insert.
    */
   command(sql: string, options?: { name?: string; attempt?: number }): Promise<void>
   checkHealth(): Promise<void>

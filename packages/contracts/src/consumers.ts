@@ -6,13 +6,13 @@ export interface ConsumerGroup {
   name: string
   topic: Topic
   /**
-   * Present: its topic may be handed over to one with more partitions, and this group moves what comes behind the mark.
-   * Not null: the group on the topic before, at whose marks this one begins (docs/operations.md "More partitions").
+   * Present: the topic may be handed over to one with more partitions; this group then moves the records behind the marker there.
+   * Not null: the group on the topic before, at whose markers this one begins (docs/operations.md "More partitions").
    */
   after?: ConsumerGroup | null
   /**
-   * It drops what was erased: each of its batches pins the tombstones that it knows, and an erasure waits for older ones.
-   * `by` is what the partition of a record follows from.
+   * The consumer drops what was erased: each batch pins the tombstones that it knows, and an erasure waits for batches that are
+   * older. `by` says what the partition of a record follows from.
    */
   pins_tombstones?: { by: 'install' | 'app' | 'click' }
 }

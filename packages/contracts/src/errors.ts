@@ -1,6 +1,6 @@
 import { limits } from './limits.ts'
 
-/** Where an error is answered; the same cause may have another code on another surface (docs/rules.md#errors). */
+/** The group of routes that answers an error; the same cause may have another code on another surface (docs/rules.md#errors). */
 export type Surface = 'sdk' | 's2s' | 'reports' | 'admin' | 'links' | 'postbacks' | 'any'
 
 /** The error catalogue: code, HTTP status, surfaces. A test holds docs/errors.md equal to it. */
@@ -86,7 +86,7 @@ export type RejectReason = (typeof rejectReasons)[number]
 
 const statusOf = new Map<string, number>(errorCatalogue.map((entry) => [entry.code, entry.status]))
 
-/** The headers of a refusal that is over in a moment. */
+/** The headers of a refusal that ends in a moment. */
 export const retrySoon = { 'retry-after': String(limits.retry_soon_s) }
 
 /** Body of every error answer. `error` is the contract; `message` is for people. */
@@ -117,10 +117,10 @@ export class CodedError extends Error {
   }
 }
 
-/** A refusal of one request too many. It names the time until one more is allowed: whole seconds, at least 1. */
+/** The refusal of a request above a rate, with the time until one more is allowed: whole seconds, at least 1. */
 export const rateLimited = (wait_ms: number): CodedError =>
   new CodedError('rate_limited', { headers: { 'retry-after': String(Math.max(1, Math.ceil(wait_ms / 1000))) } })
 
-/** The code for a path that cannot be decoded and so has no route. A name of a report may be any text. */
+/** The code for a path that cannot be decoded and therefore has no route. Below the path of reports it is that of an unknown report. */
 export const unroutedCode = (url: string): ErrorCode =>
   url.startsWith('/api/v1/reports/') ? 'unknown_report' : 'not_found'

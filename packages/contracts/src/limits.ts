@@ -38,15 +38,15 @@ export const limits = {
   revenue_abs_max: 1e9,
   /** 2010-01-01T00:00:00Z. */
   event_ts_ms_min: Date.UTC(2010, 0, 1),
-  /** How far an event may lie in the future of the server's clock. */
+  /** How far ahead of the server's clock an event may be dated. */
   event_ts_ahead_ms_max: day_ms,
-  /** Largest record of the log: Kafka's default `max.message.bytes`, less some room for framing and headers. */
+  /** Largest record of the log: Kafka's default `max.message.bytes`, less room for framing and headers. */
   log_record_bytes_max: 1_000_000,
   /** A larger envelope is split into several log records (Kafka refuses 1 MiB by default). */
   record_bytes_max: 512 * 1024,
-  /** A request header that is stored with events (`User-Agent`, `X-Service-Sdk`, ...) is cut here. */
+  /** Request headers that are stored with events (`User-Agent`, `X-Service-Sdk`, ...) are cut to this length. */
   stored_header_chars_max: 512,
-  /** `X-Service-Sdk`, `X-Service-Platform`: each record of a batch of many installs holds them. */
+  /** The same for `X-Service-Sdk` and `X-Service-Platform`, which are stored once for each install of a batch. */
   stored_sdk_chars_max: 128,
   /** Per server key, S2S and reports together, in any `key_requests_window_ms` (docs/rules.md#requests-of-a-key). */
   key_requests_max: 1000,
@@ -58,36 +58,36 @@ export const limits = {
   /** Wrong admin tokens in a minute, of all addresses together. */
   admin_guesses_max: 600,
   admin_guesses_window_ms: 60_000,
-  /** A line that any client can cause is logged once in this time, with a count. */
+  /** A log line that any client can cause is written once in this time, with a count. */
   refusals_log_ms: 10_000,
   /**
-   * Ingest requests of one process that are worked on at the same time; more are 503. An app or an address alone has half,
-   * a company two thirds, and the bench `overload` finds that so many are done in a second.
+   * Ingest requests that one process handles at the same time; more are 503. One app or address may use half of them, a company
+   * two thirds. The bench `overload` measures that a process completes about as many in a second.
    */
   requests_in_flight_max: 256,
   /**
-   * Bytes of all their bodies, on the wire and inflated. A quarter is for bodies whose signature is not checked yet; an app
-   * or an address alone has half of either part, a company two thirds.
+   * Bytes of all bodies of these requests, on the wire and inflated. A quarter is for bodies whose signature is not checked yet.
+   * One app or address may use half of either part, a company two thirds.
    */
   body_bytes_in_flight_max: 64 * 1024 * 1024,
-  /** Bytes of request bodies that a month may have for each event of the quota (docs/rules.md#bytes-of-a-month). */
+  /** Bytes of request bodies in a month, for each event of the quota (docs/rules.md#bytes-of-a-month). */
   quota_event_bytes: 4096,
-  /** Each record of the log counts so many bytes besides the body, for its envelope: one for each install of a request, and one at least. */
+  /** Bytes that each record of the log counts besides the body, for its envelope. A request makes one record an install, and at least one. */
   quota_record_bytes: 1024,
-  /** Bytes that a month of a small quota may have. */
+  /** Bytes of request bodies in a month that even a small quota allows. */
   quota_bytes_min: 1024 * 1024 * 1024,
-  /** Maximum time between the reservation of quota and the answer: an audit write and a publish, and some more. */
+  /** Maximum time between the reservation of quota and the answer: for an audit write, a publish, and a margin. */
   reservation_ms_max: 20_000,
-  /** Requests of one batch of the eraser, and rows that it takes from a table. */
+  /** Requests of one batch of the eraser, and rows that it reads of a table. */
   erasure_requests_max: 25,
   erasure_rows_max: 1000,
   /** Hour of the day, UTC, from which the eraser makes its nightly run. */
   erasure_hour_utc: 2,
-  /** `/health` and `tributary doctor` report a request that waits longer than this, two nights. */
+  /** `/health` and `tributary doctor` report an erasure request that waits longer than this, two nights. */
   erasure_late_ms: 2 * day_ms,
-  /** An erasure that waits longer for an open batch of a consumer names it in log and metrics. */
+  /** If an erasure waits longer for an open batch of a consumer, log and metrics name that batch. */
   erasure_wait_logged_ms: 60_000,
-  /** Apps whose tables are empty wait at most so long for those that are not, before their erasures are completed. */
+  /** Maximum time that apps whose rows are deleted wait for the other apps before their erasures are completed. */
   erasure_finish_pause_ms: 30 * 60_000,
   /** Time of one call of `POST /erasures/run`. */
   erasure_run_wait_ms_max: 10_000,
@@ -95,32 +95,32 @@ export const limits = {
   erasure_batches_listed_max: 1000,
   /** New erasure requests of one app in any `erasures_window_ms`. */
   erasures_max: 100,
-  /** More of them for installs whose events a gateway took lately, from addresses that have sent few. */
+  /** Further ones for installs whose events a gateway accepted lately, from addresses that have sent few requests. */
   erasures_of_known_max: 100,
   /** The same for other installs. */
   erasures_of_unknown_max: 50,
-  /** New ones of one address (IPv6: /64) that are few. */
+  /** New erasure requests up to which an address (IPv6: /64) has sent few. */
   erasures_of_address_few: 10,
-  /** Installs that a gateway remembers, twice: the newest, and as many before them. */
+  /** Installs that a gateway remembers in each of two sets: the newest ones, and those before them. */
   known_installs_max: 400_000,
   erasures_window_ms: 60_000,
-  /** How long an install is known to be queued for erasure; a request after that is stored once more. */
+  /** How long a gateway knows that an install is queued for erasure; a request after that is stored once more. */
   erasure_mark_kept_ms: 7 * day_ms,
-  /** Time that marks of gateways have to end in before an erasure begins. A request that comes meanwhile is stored, whatever is queued. */
+  /** Maximum time for marks of gateways to end before an erasure begins. Requests that come meanwhile are stored, whatever is queued. */
   erasure_begin_ms: 60_000,
-  /** A body that comes slower on average than this is ended with 408, once it had `slow_body_grace_ms`. */
+  /** A body that arrives more slowly on average is answered 408, after `slow_body_grace_ms`. */
   body_bytes_per_s_min: 16 * 1024,
   /** Time before `body_bytes_per_s_min` holds, for the round trips of a phone on a bad network. */
   slow_body_grace_ms: 5000,
   slow_body_check_ms: 1000,
   /**
-   * Largest body that is inflated, and judged if it is as SDKs send them, between other requests; larger ones are judged
-   * in a thread of their own.
+   * Largest body that the event loop inflates, and parses if it has the form that SDKs send. Larger ones go to a thread of their
+   * own.
    */
   inline_inflated_bytes_max: 512 * 1024,
-  /** The same for JSON of any form: at worst, arrays in arrays, it takes 100 ns a byte. */
+  /** The same for JSON of any other form: the worst, arrays in arrays, takes 100 ns a byte. */
   inline_json_bytes_max: 128 * 1024,
-  /** Time of the event loop for all bodies, with shares as above. Beyond it, the thread judges. */
+  /** Time of the event loop for all bodies, with shares as above. Beyond it, the thread parses them. */
   inline_judge_ms_per_s: 800,
   /** The worst 8 MiB of JSON take 224 MB. */
   judge_thread_heap_mb_max: 256,
@@ -128,12 +128,12 @@ export const limits = {
   judge_thread_waiting_max: 32,
   /** Time of a body from its arrival to the end of the thread's work; later ones are 503. Less than `silence_ms_max`. */
   judge_thread_wait_ms_max: 15_000,
-  /** Inflated bytes of a body after which the thread gives its garbage back at once. */
+  /** After a body of more inflated bytes the thread collects its garbage at once. */
   judge_thread_kept_bytes_max: 1024 * 1024,
   judge_thread_idle_ms: 10_000,
-  /** Connections of one process; one address has as many as it leaves free. More are closed at once. */
+  /** Connections of one process. One address may have as many as it leaves free; more are closed at once. */
   connections_max: 10_000,
-  /** Connections that wait to be taken while the process is busy; beyond, TCP lets clients wait for seconds. */
+  /** Connections that wait to be accepted while the process is busy. Beyond it clients wait for seconds, by TCP. */
   connections_waiting_max: 4096,
   /** All headers of one request; more are 431. */
   header_bytes_max: 16 * 1024,
@@ -143,21 +143,21 @@ export const limits = {
   headers_wait_ms_max: 10_000,
   /** Maximum time between the first byte of a request and the last of its body; later ones are 408. */
   request_wait_ms_max: 30_000,
-  /** A connection on which nothing moves while a request is under way. */
+  /** A connection without any bytes for so long, while a request is under way, is closed. */
   silence_ms_max: 30_000,
-  /** A connection between two requests: longer than load balancers keep theirs, which is mostly 60 s. */
+  /** Time of an idle connection between two requests: longer than load balancers keep theirs, mostly 60 s. */
   keep_alive_ms: 75_000,
-  /** How often late requests are looked for. */
+  /** Time between two searches for requests that are too late. */
   lateness_check_ms: 2000,
   /** How long a stopping process waits for open requests before it closes their connections. */
   drain_ms_max: 10_000,
   /** `Retry-After` of a 503 whose error names no other time. */
   retry_after_s: 5,
-  /** `Retry-After` of what is over in a moment: too many requests in hand, or a dependency that is tried again at once. */
+  /** `Retry-After` of a short refusal: too many requests in flight, or a dependency that is tried again at once. */
   retry_soon_s: 1,
   /** `POST /admin/api/v1/fx-rates`; the ECB's whole history since 1999 is 2 MB. */
   fx_csv_bytes_max: 8 * 1024 * 1024,
-  /** How long a process uses exchange rates from memory. A load answers after this time. */
+  /** How long a process uses exchange rates from memory. A request that loads rates is answered after this time, when all have them. */
   fx_rates_fresh_ms: 2_000,
   /** The document of `TRIBUTARY_AAK_JWKS_URL`, how long it is waited for, and how long it holds. */
   postback_keys_bytes_max: 64 * 1024,
@@ -166,19 +166,19 @@ export const limits = {
   /** Postbacks that postback-writer takes as one batch, and their bytes. */
   postback_batch_rows_max: 2000,
   postback_batch_bytes_max: 8 * 1024 * 1024,
-  /** How often unverifiable postbacks are looked for without a change of keys, and how old they may be. */
+  /** Time between two searches for unverifiable postbacks while no key changes, and their maximum age. */
   postback_judging_pause_ms: hour_ms,
   postback_unverifiable_ms_max: 30 * day_ms,
   audit_group_linger_ms: 50,
   audit_group_bytes_max: 4 * 1024 * 1024,
-  /** Minimum time between two audit objects of postbacks in a folder: shorter than for events, whose answers may take longer. */
+  /** Minimum time between two audit objects of postbacks in a folder. It is shorter than for events, whose answers may wait longer. */
   postback_group_rest_ms: 5,
   /** Characters of `click_id` and `sub1` to `sub5` of a click; longer ones are cut (docs/rules.md#tracking-links). */
   click_value_chars_max: 512,
   /** Clicks of a company from one network (IPv4 /24, IPv6 /48) in any `clicks_window_ms`; more are not counted. */
   clicks_max: 300,
   clicks_window_ms: 60_000,
-  /** Kinds of filtered clicks that a process counts without a row, until a row stands for them. */
+  /** Kinds of filtered clicks that a process counts in memory until it writes one row for all of a kind. */
   unwritten_clicks_kinds_max: 10_000,
   /** How long a hit of a honeypot blocks an address for the links of the company. */
   honeypot_block_ms: day_ms,
@@ -186,9 +186,9 @@ export const limits = {
   click_gather_ms: 4,
   /** How long a redirect waits for its click to be on the log. */
   click_wait_ms_max: 250,
-  /** Clicks of one process that are on their way to the log; more are lost at once, so that a log that is away fills no memory. */
+  /** Clicks of one process on their way to the log. Further ones are lost at once, so clicks fill no memory while the log is away. */
   clicks_under_way_max: 20_000,
-  /** Queries that unknown links of one address (IPv6: /64) cost in a minute; links that are not in memory are 404 then. */
+  /** Queries for unknown links of one address (IPv6: /64) in a minute. Beyond it links that are not in memory are 404. */
   unknown_links_of_address_max: 300,
   unknown_links_window_ms: 60_000,
   /** Addresses whose unknown links one process counts. */
@@ -203,11 +203,11 @@ export const limits = {
   /** Stored postbacks of one address, and of all, on a UTC day; beyond, only what a key proves is stored (docs/rules.md#budgets-of-postbacks). */
   postback_address_day_bytes_max: 64 * 1024 * 1024,
   postbacks_day_bytes_max: 2 * 1024 * 1024 * 1024,
-  /** Counted for each postback besides body and content type: what log and tables hold of it. */
+  /** Bytes that each postback counts besides body and content type: what log and tables store of it. */
   postback_record_bytes: 256,
-  /** Counters of addresses on a day. Addresses share them, so that strangers fill no memory. */
+  /** Counters of stored bytes on a day. Addresses share them, so strangers cannot fill the memory. */
   postback_address_counters_max: 65_536,
-  /** Postbacks of one signed content that are stored on a day beyond a budget: senders can vary what is not signed. */
+  /** Postbacks with the same signed content that are stored on a day beyond a budget: senders can vary the unsigned rest. */
   postback_proven_copies_max: 8,
   /** How long counters of a day are kept. */
   postback_budget_kept_ms: 2 * day_ms,
@@ -215,46 +215,46 @@ export const limits = {
   postback_unproven_days_max: 35,
   /** How long the bytes of a stored postback are remembered: the same bytes are not stored again. */
   postback_remembered_ms: 10 * 60_000,
-  /** Postbacks that one process has remembered in that time; others are stored, and again where they come again. */
+  /** Postbacks that one process remembers in that time. Further ones are stored, and stored again when they are repeated. */
   postbacks_remembered_max: 500_000,
-  /** How long the same bytes wait for the gateway that stores them, which may have crashed. */
+  /** How long a repeated postback waits for the gateway that stores the first one, which may have crashed. */
   postback_claim_ms_max: 10_000,
-  /** Their first pause between two looks, which doubles up to the other: many copies must not keep Redis busy. */
+  /** First and last pause between two looks of such a wait; each is twice as long: many copies must not keep Redis busy. */
   postback_claim_poll_ms: 25,
   postback_claim_poll_ms_max: 400,
   credentials_fresh_ms: 10_000,
   credentials_stale_ms_max: 10 * 60_000,
-  /** How long an old signing secret may stay valid beside the new one: a year, for apps that their users rarely update. */
+  /** Maximum time that an old signing secret stays valid beside the new one: a year, as some users rarely update an app. */
   secret_overlap_hours_max: 365 * 24,
-  /** The same where a rotation does not say. */
+  /** The same where the rotation names no time. */
   secret_overlap_hours_default: 24,
   /** Old signing secrets of one app that are valid at the same time. Each costs one more HMAC a request. */
   old_secrets_max: 3,
-  /** How long before an install a click may lie to be a candidate (docs/rules.md#candidates): the longest window of a link. */
+  /** Maximum time from a click to an install of which it is a candidate (docs/rules.md#candidates): the longest window of a link. */
   candidate_lookback_ms_max: 30 * day_ms,
   /** How long after an install a click of the same device is shown as a candidate, which never wins. */
   candidate_device_after_ms: day_ms,
-  /** The same for a click that is alike. */
+  /** The same for a click with an alike address and device. */
   candidate_address_after_ms: hour_ms,
-  /** Candidates of one install, and clicks before it of one device or address that may win and are looked at. */
+  /** Candidates of one install. Of one device or address as many clicks before it that may win are read. */
   install_candidates_max: 50,
-  /** Candidates that can't win, and filtered clicks before an install of one device or address that are looked at. */
+  /** Candidates that can't win. Of one device or address as many filtered clicks before the install are read. */
   candidates_lost_max: 20,
-  /** Clicks after an install of one device or address that are its candidates: the earliest. Others have it not decided again. */
+  /** Clicks of one device or address after an install that are its candidates: the earliest. Others cause no re-decision. */
   candidates_after_max: 5,
-  /** Install facts before an install that make a key of it crowded, and installs after a click that see it by one key. */
+  /** Number of install facts before an install that makes a key of it crowded. As many installs after a click see it by one key. */
   crowd_facts: 50,
-  /** Install events of one install and name that are read for a decision: the first on the log. Only the first of all counts. */
+  /** Install events of one install and name that are read for a decision: the first on the log. Only one of them counts. */
   install_facts_max: 20,
-  /** Users that the aliases of one install tell of and that count for a decision: the earliest. */
+  /** Users, from the aliases of one install, that count for a decision: the earliest. */
   install_aliases_max: 50,
-  /** Install facts of one key that are read for a batch: the latest. What lies before them is read for each install. */
+  /** Install facts of one key that are read once for a batch: the latest. Earlier ones are read for each install. */
   key_facts_max: 2000,
-  /** How long before an install these facts may lie to make its device, user or click id crowded. */
+  /** Maximum time from such a fact to an install whose device, user or click id it makes crowded. */
   crowd_window_ms: 90 * day_ms,
-  /** Clicks that a decision keeps whole: those that may still win when they have expired. */
+  /** Clicks that a decision stores in full: those that may still win after they have expired. */
   kept_clicks_max: 20,
-  /** Their JSON; the weakest beyond it are not kept. */
+  /** Maximum of their JSON: the weakest beyond it are left out. */
   kept_clicks_bytes_max: 16 * 1024,
   /** How long an install waits for a click that we signed. */
   pending_ms_max: day_ms,
@@ -270,13 +270,13 @@ export const limits = {
   app_links_max: 10_000,
   /** Newest changes of the attribution settings of an app that a process knows; the defaults hold before them. */
   attribution_settings_kept_max: 1000,
-  /** Clocks of two processes that are both right differ by no more. A stored time further ahead counts as not there (docs/clocks.md). */
+  /** Maximum difference of two clocks that both count as right. A stored time further ahead is ignored (docs/clocks.md). */
   clocks_apart_ms_max: 60_000,
-  /** Hour of the day, UTC, from which the nightly run of retention begins: that of erasures begins before it. */
+  /** Hour of the day, UTC, from which the nightly run of retention begins; that of erasures begins before it. */
   retention_hour_utc: 3,
-  /** Pause between two looks whether retention is due. */
+  /** Pause between two checks whether retention is due. */
   retention_pause_ms: 60_000,
-  /** Rows of an export that are read, and in memory, at a time: a decision has up to 100 KB. */
+  /** Rows of an export that are read at a time, and in memory: a decision has up to 100 KB. */
   export_page_rows: 200,
   /** Days for which a company may keep addresses and raw events (docs/privacy.md#retention). */
   keep_days_max: 3650,

@@ -11,8 +11,8 @@ export function normalAddress(text: string): string | null {
 }
 
 /**
- * Names the addresses that belong to one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use
- * every address of its /64 (docs/decisions/door.md#connections-are-shared-out-by-address). Takes addresses as `normalAddress` spells them.
+ * The addresses that count as one client: an IPv4 address, or the /64 of an IPv6 address, since a client can use every
+ * address of its /64 (docs/decisions/door.md#connections-are-shared-out-by-address). Takes addresses as `normalAddress` spells them.
  */
 export function addressBlock(address: string): string {
   return address.includes(':') ? `${groupsOf(address).slice(0, 4).join(':')}::/64` : address

@@ -75,9 +75,9 @@ export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
   summary: string
-  /** Tells what its rows count, and their order. */
+  /** What its rows count, and their order. */
   description: string
-  /** Its fields with the name of a filter can be filtered by. */
+  /** A filter is allowed if the row has a field of its name. */
   row: z.ZodObject
   /** Present where rows have fields of days since the install; the request may name the days. */
   days?: DayFields
@@ -197,7 +197,7 @@ export const parametersOf = (name: ReportName): z.ZodObject =>
     format,
   })
 
-/** Where all reports are answered; each has an operation of its own in the document. */
+/** The path of the one route that answers all reports; each has an operation of its own in the document. */
 export const report_path = '/api/v1/reports/:report'
 
 const knownTag = z.object({

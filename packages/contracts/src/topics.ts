@@ -3,7 +3,7 @@ import { day_ms } from './limits.ts'
 /** A topic of the event log. `<plural>.<participle>.v<N>`; its dead letters are in `<name>.dead`. */
 export interface Topic {
   name: string
-  /** Fixed for the life of a topic version: another number needs `.v<N+1>`, since the key map changes. */
+  /** Fixed for the life of a topic version: another number needs `.v<N+1>`, since keys get other partitions. */
   partitions: number
   retention_ms: number
 }
@@ -17,7 +17,7 @@ const install_partitions = 12
 export const topics = {
   /** Envelopes (see envelope.ts), partitioned by hash(app_id + install_uuid). */
   eventsAccepted: { name: 'events.accepted.v1', partitions: install_partitions, retention_ms: days(7) },
-  /** Erasure requests (see erasure.ts), partitioned as events. Few and small, and none may be lost: kept long. */
+  /** Erasure requests (see erasure.ts), partitioned as events. They are few and small, and are kept long so that none is lost. */
   erasuresRequested: { name: 'erasures.requested.v1', partitions: install_partitions, retention_ms: days(366) },
   /** Clicks on tracking links and hits of honeypots (see attribution/click.ts), partitioned by hash(app_id + click_id). */
   clicksRecorded: { name: 'clicks.recorded.v1', partitions: install_partitions, retention_ms: days(7) },
@@ -29,12 +29,12 @@ export const topics = {
   postbacksReceived: { name: 'postbacks.received.v1', partitions: install_partitions, retention_ms: days(7) },
 } as const satisfies Record<string, Topic>
 
-/** Where a consumer puts a record it can never handle, untouched, with headers that say why. */
+/** Where a consumer puts, unchanged, a record that it can never handle, with headers that say why. */
 export const deadLetterTopic = (topic: Topic): Topic => ({
   name: `${topic.name}.dead`,
   partitions: topic.partitions,
   retention_ms: days(30),
 })
 
-/** Reasons that the kit and the event-writer give a dead letter; consumers of others may add their own. */
+/** Reasons that the kit and the event-writer give a dead letter; other consumers may add reasons. */
 export const deadLetterReasons = ['row_refused', 'too_large', 'undecodable'] as const

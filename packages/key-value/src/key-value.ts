@@ -1,9 +1,9 @@
 export interface CappedAdd {
-  /** False: nothing was added, the sum would have passed the cap. */
+  /** False: nothing was added, because the sum would have passed the cap. */
   added: boolean
   /** The sum after the call. */
   total: number
-  /** The mark that the counter has, null without one. What is added now is not in it. */
+  /** The mark that the counter has; null without one. It does not contain what this call added. */
   mark_id: string | null
 }
 
@@ -17,21 +17,22 @@ export interface WindowHit {
 
 /** Counters shared by all gateways: Redis, or its embedded twin on lmdb. Every method is one atomic step. */
 export interface KeyValue {
-  /** True where a step is taken in this process, without a round trip: then nothing is gained by reserving ahead. */
+  /** True if steps are done in this process, without a round trip: reserving ahead then saves nothing. */
   is_local: boolean
   /**
-   * Adds `n` (may be negative, never below 0) unless the sum would pass `cap` (null: no cap). The key expires `ttl_ms`
-   * after the first add, and never later than that from now: a clock that was ahead does not prolong it. A negative `n` with the `mark_id` that the counter had when it was added leaves that mark as it is.
+   * Adds `n` (it may be negative; the sum stays at least 0) unless the sum would pass `cap` (null: no cap). The key expires `ttl_ms`
+   * after the first add, and at most `ttl_ms` from now: a clock that was ahead does not prolong it. A negative `n` gives back what was
+   * added before; if the counter still has the mark that it had then (`mark_id`), that mark stays as it is.
    */
   addCapped(key: string, n: number, cap: number | null, ttl_ms: number, mark_id?: string | null): Promise<CappedAdd>
   /**
-   * Marks what a counter holds now, in place of any mark before; returns its total, null without a
-   * counter. What is given back afterwards lowers the mark too; what is added does not raise it.
+   * Notes the present total of a counter as its mark, in place of an earlier mark. Returns the total; null without a counter. What is
+   * given back afterwards lowers the mark too; what is added does not raise it.
    */
   mark(key: string, mark_id: string): Promise<number | null>
   /**
-   * Raises a counter that is below `counted`, or gone, to it. With the `mark_id` of its mark, takes off what the mark has
-   * above `counted`, and removes the mark; another one takes nothing off. Returns the total.
+   * Raises a counter that is below `counted`, or gone, to `counted`. With the `mark_id` of its mark, it subtracts from the counter what
+   * the mark has above `counted`, and removes the mark; with another one it subtracts nothing. Returns the total.
    */
   reconcile(key: string, counted: number, mark_id: string | null, ttl_ms: number): Promise<number>
   /**
@@ -39,9 +40,9 @@ export interface KeyValue {
    * ahead are forgotten once it is corrected.
    */
   hitWindow(key: string, limit: number, window_ms: number): Promise<WindowHit>
-  /** Pass the `ttl_ms` of the counter, so that a clock that was ahead does not prolong its life. */
+  /** The total; null without a counter. Pass the `ttl_ms` of the counter, so that a clock that was ahead does not prolong its life. */
   get(key: string, ttl_ms?: number): Promise<number | null>
-  /** Removes a counter, with its name: it may tell of a person. */
+  /** Removes a counter with its name, which may name a person. */
   remove(key: string): Promise<void>
   checkHealth(): Promise<void>
   close(): Promise<void>

@@ -3,15 +3,15 @@ import { Pool } from 'pg'
 export interface PostgresOptions {
   url: string
   pool_max: number
-  /** Maximum time of one statement, enforced by the server and, in case the server is silent, by the client. */
+  /** Maximum time of one statement. The server enforces it; if the server does not answer, the client does. */
   statement_timeout_ms: number
-  /** Maximum wait for a connection, with the wait for a free place in the pool. */
+  /** Maximum wait for a connection, including the wait for a free one of the pool. */
   connect_timeout_ms: number
 }
 
 const idle_connection_ms = 30_000
 const idle_transaction_ms = 15_000
-/** The time-out of the server comes first; that of the client is for a server that does not answer. */
+/** By so much later than the server the client gives up, in case the server does not answer. */
 const client_timeout_extra_ms = 1_000
 
 /** A connection pool with explicit timeouts. A broken idle connection is dropped; the next query opens another. */

@@ -9,7 +9,7 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 
-/** What the admin API works with. */
+/** The things that the admin API uses. */
 export interface AdminApiDeps {
   pool: Pool
   masterKeys: MasterKeys
@@ -19,7 +19,7 @@ export interface AdminApiDeps {
   /** `TRIBUTARY_ADMIN_URL`: where browsers reach the panel. */
   admin_url?: string | undefined
   trusted_proxies?: readonly string[]
-  /** Base of tracking links. Without it they begin with the address of a request, if this process answers links there. */
+  /** Base of tracking links. Without it links begin with the address of the request, if this process serves links there. */
   link_url?: string | undefined
   /** The process answers links at the address of the admin API. */
   serves_links?: boolean

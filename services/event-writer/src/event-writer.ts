@@ -22,14 +22,13 @@ import { misfitOfCounts } from './write/misfit-of-counts.ts'
 import { refuseWhileInserting, stateOf, writeBatch } from './write/write-batch.ts'
 
 /**
- * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes
- * blocks, so two inserts keep it busy. Inserts of all partitions at once would begin and end together, and each side
- * would wait for the other in turn.
+ * Inserts of a process at once. ClickHouse reads and writes a block in one thread, about as fast as a writer makes blocks, so two inserts
+ * keep it busy. With inserts of all partitions at once, ClickHouse and the writer would take turns waiting for each other.
  */
 const inserts_at_once = 2
 
 /**
- * An insert costs 130 ms of CPU, whether it has one row or a thousand. Fewer inserts leave the engine to others
+ * An insert costs 130 ms of CPU, whether it has one row or a thousand. Fewer inserts leave more of the engine to others
  * (docs/decisions/writing.md#the-event-writer-waits-for-a-fuller-batch).
  */
 const linger_ms = 1000
@@ -43,8 +42,8 @@ export interface EventWriterDeps {
 }
 
 /**
- * Writes accepted events to `events_raw_v1`, each exactly once. The rows of a batch depend only on its records and on
- * the rows of earlier batches, so a second call finds the same rows.
+ * Writes accepted events to `events_raw_v1`, each exactly once. The rows of a batch depend only on its records and on the rows of earlier
+ * batches, so a repeated call makes the same rows.
  */
 export function eventWriter({
   clickhouse,

@@ -6,7 +6,7 @@ import { declaredRoutes as ofLinks } from '@tributary/link-gateway/app'
 import { declaredRoutes as ofPostbacks } from '@tributary/postback-gateway/app'
 import { declaredRoutes as ofReports } from '@tributary/report-api/app'
 
-/** What each service declares, besides the routes that every process has. */
+/** The routes that each service declares, besides those that every process has. */
 export const routesOfServices = {
   'ingest-gateway': ofIngest,
   'link-gateway': ofLinks,

@@ -25,7 +25,7 @@ export const DecidedAt = z.object({
 })
 export type DecidedAt = z.infer<typeof DecidedAt>
 
-/** A record of `installs.attributed.v1`; of an install the newest counts. */
+/** A record of `installs.attributed.v1`; the newest of an install counts. */
 export const Decision = z.object({
   v: z.literal(1).describe('Version of this shape.'),
   company_id: id,

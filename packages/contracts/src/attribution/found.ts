@@ -20,7 +20,7 @@ export const ClickToken = z.object({
 })
 export type ClickToken = z.infer<typeof ClickToken>
 
-/** Names of events that show an install: the second counts until the first is there. */
+/** Names of install events: `app_first_open` counts until `app_install` is there. */
 export const installEvents = ['app_install', 'app_first_open'] as const
 export type InstallEvent = (typeof installEvents)[number]
 
@@ -73,7 +73,7 @@ export type InstallFact = z.infer<typeof InstallFact>
 export const AliasFact = z.object({ kind: z.literal('alias'), ...fact, user_id: z.string() })
 export type AliasFact = z.infer<typeof AliasFact>
 
-/** Begins a batch for re-decisions where no fact does (docs/attribution.md#re-decisions). It says nothing itself. */
+/** A record without content: it begins a batch for re-decisions when no fact does (docs/attribution.md#re-decisions). */
 export const Tick = z.object({ kind: z.literal('tick'), v: z.literal(1) })
 export type Tick = z.infer<typeof Tick>
 

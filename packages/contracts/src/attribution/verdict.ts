@@ -65,7 +65,7 @@ export const Candidate = z.object({
 })
 export type Candidate = z.infer<typeof Candidate>
 
-/** The windows that decided; those that were set when the install was received. */
+/** The windows that the verdict used: those that were set when the install was received. */
 export const Windows = z.object({
   click_hours: z.number().int(),
   probabilistic_hours: z.number().int().nullable().describe('Null when the app does not match by address.'),

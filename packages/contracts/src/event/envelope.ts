@@ -5,7 +5,7 @@ export const platforms = ['ios', 'android'] as const
 export type Platform = (typeof platforms)[number]
 export const sources = ['sdk', 's2s', 'bulk'] as const
 
-/** Ids that we make, and `install_uuid`. They become part of paths and statements, so nothing else passes. */
+/** The shape of ids that we make, and of `install_uuid`. Ids become part of paths and statements, so any other text is refused. */
 export const idShape = /^[A-Za-z0-9_-]{1,64}$/
 export const id_rule = 'It must be 1 to 64 letters, digits, - or _.'
 
@@ -39,11 +39,11 @@ export const Envelope = z.object({
 })
 export type Envelope = z.infer<typeof Envelope>
 
-/** Version 2 of an envelope, which says the same: the events stand in the body as the client sent it. */
+/** Version 2 of an envelope: the same content, with the events inside the body as the client sent it. */
 export const BodyEnvelope = Envelope.omit({ events: true }).extend({
   v: z.literal(2).describe('Version of this shape.'),
   body: z.looseObject({ events: Envelope.shape.events }).describe('The body of the request.'),
 })
 
-/** All of an envelope that the events of a request share, but for the audit key, which is known last. */
+/** The fields of an envelope that the events of a request share, without the audit key, which is known last. */
 export type EnvelopeFacts = Omit<Envelope, 'install_uuid' | 'events' | 'audit_key'>

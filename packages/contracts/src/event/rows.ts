@@ -13,7 +13,7 @@ export interface MadeColumns {
   event_id: string
   /** Unsigned 64-bit decimal: first 8 bytes of SHA-256 of the idempotency key. */
   event_key: string
-  /** `day`, or `1970-01-01` for an install, whose key holds for ever. */
+  /** `day`; `1970-01-01` for an install event, whose key counts once for ever and not by day. */
   key_day: string
   /** Signed money in micros of `currency` (refunds negative); null without `revenue`. */
   revenue_micros: string | null
@@ -41,7 +41,7 @@ export const textColumns = ownColumns('text')
 export const jsonColumns: readonly JsonColumn[] = [...ownColumns('object'), 'extra']
 type JsonColumn = OwnColumn<'object'> | 'extra'
 
-/** What all rows of a record share. */
+/** The columns that all rows of a record share. */
 export interface RecordColumns extends Omit<Envelope, 'v' | 'events' | 'sent_at_ms'> {
   /** 0 when absent. */
   sent_at_ms: number
@@ -59,8 +59,8 @@ export interface EventRow extends MadeColumns, Record<OwnColumn<'text'> | JsonCo
 }
 
 /**
- * The columns of an insert into `events_raw_v1`, in the order of a line (JSONCompactEachRow). `revenue_counts` is the
- * last one, for it is known last. A test holds the columns equal to those of the table.
+ * The columns of an insert into `events_raw_v1`, in the order of a line (JSONCompactEachRow). `revenue_counts` is known last, so it comes
+ * last. A test compares the columns with those of the table.
  */
 export const eventRowColumns: readonly (keyof EventRow)[] = [
   ...madeColumns,
@@ -71,21 +71,21 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
 ]
 
 /**
- * The ranks of claims on one transaction: the highest rank has its money, in any order of arrival. Nothing produces
- * `receipt` yet. `closed` ends all claims: the money of the best one was erased. The view `revenue_raw_mv_v1` gives the same numbers
- * by `source`, which a test holds.
+ * The ranks of claims on one transaction: the money of the highest rank counts, in any order of arrival. Nothing produces `receipt` yet.
+ * `closed` beats all claims: the money of the best one was erased. The view `revenue_raw_mv_v1` computes the same numbers from `source`; a
+ * test compares both.
  */
 export const claimRanks = { sdk: 1, backend: 2, receipt: 3, closed: 255 } as const
 
 /** Events whose money is subtracted (docs/rules.md#revenue). They are no purchases. */
 export const refundEvents: readonly string[] = ['subscription_refunded', 'purchase_refunded']
 
-/** Events whose name tells of money (docs/api.md#history-from-a-file). Without `revenue` they bring none. */
+/** Names of events that usually have money (docs/api.md#history-from-a-file). Without `revenue` they have none. */
 export const moneyEvents: readonly string[] = ['purchase', 'subscribe', 'subscription_renewed', ...refundEvents]
 
 /**
- * A row of `revenue_raw_v1` (filled by a view, one for each event whose money counts) and of `revenue_cancelled_v1`
- * (those of them that do not count after all).
+ * A row of `revenue_raw_v1` (a view fills it: one row for each event whose money counts) and of `revenue_cancelled_v1` (those of them
+ * that a better claim has beaten since).
  */
 export interface RevenueRow {
   app_id: string

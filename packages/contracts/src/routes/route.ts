@@ -9,17 +9,17 @@ import type { ErrorCode } from '../errors.ts'
  */
 export type Auth = 'sdk' | 'sdk_keys' | 's2s' | 'reports' | 'admin' | 'session' | 'sign_in' | 'public'
 
-/** What a role is held over, and where a request names it: by `id` in the path, else by `company_id` or `app_id`. */
+/** The thing over which a person must hold the role. The request names it by `id` in the path, else by `company_id` or `app_id`. */
 export type Over = 'company of path' | 'app of path' | 'key of path' | 'link of path' | Named
 type Named = `${'company' | 'app'} of ${'query' | 'body'}`
 
-/** A schema under the name that docs/openapi.json gives it, as in `{ CreateCompany }`; without a name it stands there in place. */
+/** A schema under its name in docs/openapi.json, as in `{ CreateCompany }`. A schema without a name is written there in place. */
 type NamedSchema = Readonly<Record<string, z.ZodType>>
 
-/** The declaration of a route beside its handler: the one source of its document, its callers' types and its public address. */
+/** The declaration of a route: the one source of its document, its callers' types and its public address. */
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH'
-  /** All of it, with `:name` for a parameter. */
+  /** The whole path, with `:name` for a parameter. */
   path: `/${string}`
   /** The path that the service registers instead, where one handler answers several operations. */
   served_at?: `/${string}`
@@ -30,9 +30,12 @@ export interface Route {
   auth: Auth
   /** The people who may call a route of auth `admin`. The admin token always may. */
   roles?: readonly Role[]
-  /** Absent: the role is held anywhere, and the handler shows each person their own. A request that names none is an operator's. */
+  /**
+   * Absent: a role in any company is enough, and the handler shows each person their own. When a request may leave the thing out and does,
+   * only operators may call the route.
+   */
   over?: Over
-  /** Of a route over a company: people whose role is limited to apps may call it too, and see these alone. */
+  /** Only for a route over a company: people whose role is limited to apps may call it too, and see only these apps. */
   limited?: true
   /** Fields of the body that fewer roles may give. */
   fields?: Readonly<Record<string, readonly Role[]>>
@@ -44,15 +47,15 @@ export interface Route {
   body?: RouteBody
   /** Answers by their status. */
   answers: Readonly<Record<number, RouteAnswer>>
-  /** Besides those that `errorsOf` derives. */
+  /** Error codes besides those that `errorsOf` derives. */
   errors?: readonly ErrorCode[]
   /** Pages of any origin may call it (CORS). */
   cors?: true
   /** Its answers carry `X-Service-Quota-*`. */
   quota?: true
-  /** The programs of docs/examples/signing stand beside it. */
+  /** The document shows the programs of docs/examples/signing with it. */
   signed?: true
-  /** Only the fleet itself reaches it: the load balancer does not forward it. */
+  /** Only processes of the fleet reach it: the load balancer does not forward it. */
   inside?: true
 }
 
@@ -119,8 +122,8 @@ export function errorsOf(route: Route): ErrorCode[] {
 }
 
 /**
- * The code for people who may not call a route: that of a thing which does not exist, and `not_found` for a route that is over
- * nothing. Null where everybody may.
+ * The code for people who may not call a route: that of a thing which does not exist; `not_found` for a route without `over`. Null where
+ * everybody may.
  */
 export function foreignCode({ auth, roles, over, errors = [] }: Route): ErrorCode | null {
   if (auth !== 'admin') return null
@@ -128,7 +131,7 @@ export function foreignCode({ auth, roles, over, errors = [] }: Route): ErrorCod
   return everyRole.every((role) => roles?.includes(role)) ? null : 'not_found'
 }
 
-/** The schema alone, with or without its name; that of nothing where there is none. */
+/** The schema itself, whether named or not; the schema of an absent value if there is none. */
 export function schemaOf(schema: NamedSchema | z.ZodType | undefined): z.ZodType {
   if (schema === undefined) return z.undefined()
   return schema instanceof z.ZodType ? schema : Object.values(schema)[0]!

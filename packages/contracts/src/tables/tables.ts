@@ -12,8 +12,8 @@ export const hasMoney = 'revenue_counts = 1 AND revenue_micros IS NOT NULL'
 export const erasedRowKey = (event_key = 'event_key'): string => `sipHash64(topic, partition, offset, ${event_key})`
 
 /**
- * Every table of ClickHouse. Those that views fill stand behind the table that their view reads, and `event_keys_v1` is the
- * last that events fill: rows whose keys are there are everywhere, since tables are filled in this order.
+ * Every table of ClickHouse. A table that a view fills comes after the table that the view reads. Tables are filled in this order, and
+ * `event_keys_v1` is the last that events fill: if the key of an event is there, every table has the event.
  */
 export const tables = {
   schema_migrations_v1: {
@@ -49,7 +49,7 @@ export const tables = {
       blanked: {
         received_ms: 'received_at_ms',
         holds: `(ip != '' OR user_agent != '')`,
-        // Backends tell the address of a device as `device.ip`.
+        // Backends send the address of a device as `device.ip`.
         columns: { ip: `''`, user_agent: `''`, device: `replaceRegexpAll(device, '"ip":"[^"]*"', '"ip":""')` },
       },
       deleted_after: 'keep_raw_days',
@@ -195,11 +195,11 @@ function rootOf(name: string): string {
   const table: Table = tables[name as TableName]
   return table.derived === undefined ? name : rootOf(table.derived.from)
 }
-/** SQL condition for the rows of apps. Other rows count what was written or copied: their `app_id` begins with a slash. */
+/** SQL condition for the rows of apps. Other rows are counters of written or copied rows: their `app_id` begins with a slash. */
 export const ofApps = `NOT startsWith(app_id, '/')`
-/** SQL condition for the rows that stand for events: a table that counts also has counters of each partition of a log. */
+/** SQL condition for the rows of events: a table that is known by counting also has a counter for each partition of a log. */
 export const rowsOfApps = (name: DerivedName): string => (derivedOf(name).known_by === 'counted' ? ofApps : '1')
-/** The source of each table that no view fills: once it is empty, a job of its writer makes it anew. */
+/** The source of each table that no view fills: once the table is empty, a job of its writer fills it again from there. */
 export const sweptFrom: Readonly<Record<string, string>> = Object.fromEntries(
   tableNames.flatMap((name) => {
     const { swept_from }: Table = tables[name]
@@ -220,7 +220,7 @@ export const erasedTables: readonly TableName[] = tableNames.filter((name) => {
 })
 /** The tables that the settler fills, and may fill again at any time. */
 export const settledTables: readonly string[] = tableNames.filter((name) => settlingOf(name) === 'figures')
-/** The table of stamps. Several views fill it, and nothing fills it again. */
+/** The table of versions (stamps). Several views fill it; only `stampAgain` fills it again. */
 export const stampTables: readonly string[] = tableNames.filter((name) => settlingOf(name) === 'stamps')
 
 function settlingOf(name: TableName): Table['settling'] {

@@ -8,8 +8,8 @@ import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
 export type MatchKind = 'click' | 'device' | 'user' | 'address' | 'address_model' | 'network' | 'block'
 
 /**
- * Key of the tables that look clicks and installs up by what they have in common: first 8 bytes of SHA-256, as an
- * unsigned 64-bit decimal. Two values may share a key, so a reader also compares the values.
+ * The key by which tables find clicks and installs that have something in common: first 8 bytes of SHA-256, as an unsigned 64-bit
+ * decimal. Two values may share a key, so a reader also compares the values.
  */
 export const matchKey = (kind: MatchKind, value: string): string =>
   BigInt(`0x${hash('sha256', `${kind}\0${value}`, 'hex').slice(0, 16)}`).toString()
@@ -23,11 +23,11 @@ export const addressKey = (ip: string, os_major: number, model?: string | null):
     ? matchKey('address', `${ip}\0${os_major}`)
     : matchKey('address_model', `${ip}\0${os_major}\0${model ?? ''}`)
 
-/** Models of the clicks that are alike an install of this model, as `addressKey` takes them. */
+/** The models of clicks that count as alike to an install of this model, as `addressKey` takes them. */
 export const modelsFor = (model: string | null): (string | null | undefined)[] =>
   model === null ? [undefined] : [model, null]
 
-/** Keys of a click by its address. It shares one with each install that it is alike, and none with others. */
+/** Keys of a click by its address. It shares one with each install that is alike, and none with others. */
 export const clickAddressKeys = ({ ip, os_major, model }: Pick<Click, 'ip' | 'os_major' | 'model'>): string[] =>
   os_major === null ? [] : [addressKey(ip, os_major, model), addressKey(ip, os_major)]
 
@@ -35,8 +35,8 @@ export const deviceKeys = ({ device_hashes }: Pick<Click, 'device_hashes'>): str
   device_hashes.map((device) => matchKey('device', device))
 
 /**
- * Keys of a click. A hit of a honeypot blocks addresses and matches nothing. A click whose address was blanked brings
- * its keys along.
+ * Keys of a click. A hit of a honeypot blocks addresses and matches nothing. A click whose address was blanked has stored its
+ * keys.
  */
 export function clickKeys(click: Click & Pick<KeptClick, 'match_keys'>): string[] {
   if (click.match_keys !== undefined) return click.match_keys
@@ -45,8 +45,8 @@ export function clickKeys(click: Click & Pick<KeptClick, 'match_keys'>): string[
 }
 
 /**
- * Keys of a fact. Only installs of an SDK have keys of their network and block, because installs of a backend are not
- * judged by these.
+ * Keys of a fact. Only installs of an SDK have keys of their network and block, because these do not count for installs of a
+ * backend.
  */
 export function factKeys(fact: Fact): string[] {
   if (fact.kind === 'alias') return [matchKey('user', fact.user_id)]

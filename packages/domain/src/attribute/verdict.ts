@@ -8,8 +8,8 @@ import type { Candidate, Method } from '@tributary/contracts/attribution/verdict
 export const rule_version = 2
 
 /**
- * The keys that at least `crowd_facts` install facts had before this install. Each has the install time of the
- * `crowd_facts`th such fact, counted back from the install (docs/rules.md#crowded-keys).
+ * The keys that at least `crowd_facts` install facts before this install have. The value is the install time of the `crowd_facts`th such
+ * fact, counted back from the install (docs/rules.md#crowded-keys).
  */
 export type Crowds = ReadonlyMap<string, number>
 
@@ -49,7 +49,7 @@ export interface ClickChoice {
   /** null: organic, or pending. */
   click: KeptClick | null
   method: Method | null
-  /** Whether a click that we signed is not there yet: then nothing is decided. */
+  /** True while a click that we signed is not there yet: nothing is decided until then. */
   pending: boolean
   forged: boolean
   /** Best first. */

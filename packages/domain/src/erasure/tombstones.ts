@@ -2,7 +2,7 @@
 export interface Tombstones {
   /** Number of the newest one; 0 without any. */
   number: number
-  /** Whether anything of an app was erased. A false answer saves a walk through many ids. */
+  /** Whether anything of an app was erased. If not, callers need not look up each id. */
   hasAny(app_id: string): boolean
   /** Whether something of an app was erased and its salt cannot be decrypted: the look-ups below throw for such an app. */
   isLocked(app_id: string): boolean
@@ -19,7 +19,7 @@ export interface Tombstones {
 
 /** The end of a partition of a log at a moment. */
 export interface LogEnd {
-  /** Name of the log, as positions have it; a later log has a greater name. */
+  /** Topic and identity of the log, as in positions; a later log has a greater name. */
   source: string
   /** Offset behind the last record. */
   offset: number
@@ -40,11 +40,11 @@ export interface TombstoneStore {
   upTo(number: number): Promise<Tombstones>
 }
 
-/** All tombstones so far; none without a store. No batch may use them in place of its pinned tombstones. */
+/** All tombstones so far; none without a store. A batch must use its pinned tombstones instead. */
 export const newestTombstones = async (store: TombstoneStore | undefined): Promise<Tombstones> =>
   store === undefined ? noTombstones : store.upTo(await store.newest())
 
-/** The times of something that was made of an event of an install, Unix epoch ms. */
+/** The times of a row or record that was made from an event of an install, Unix epoch ms. */
 interface MadeOfEvent {
   app_id: string
   install_uuid: string
@@ -53,7 +53,7 @@ interface MadeOfEvent {
   dated_at_ms?: number | undefined
 }
 
-/** Whether an erasure covers something that was made of an event, by the rule of `isErased`. */
+/** Whether an erasure covers a row or record that was made from an event, by the rule of `isErased`. */
 export const isGone = (
   tombstones: Tombstones,
   { app_id, install_uuid, received_at_ms, dated_at_ms = received_at_ms }: MadeOfEvent,

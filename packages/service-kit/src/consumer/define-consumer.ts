@@ -13,8 +13,8 @@ export interface Batch<T> {
   topic: string
   partition: number
   /**
-   * Topic and identity of the log, for positions in tables: `<topic>@<log>`. A log that was made anew, restored or read
-   * from another place than it was committed at has another identity, so equal positions always mean equal records.
+   * Topic and identity of the log, for positions in tables: `<topic>@<log>`. A log gets another identity when it was made anew or
+   * restored, or when its offsets were moved. So equal positions always mean equal records.
    */
   source: string
   /** First and last offset, both inclusive. */
@@ -24,11 +24,11 @@ export interface Batch<T> {
   token: string
   records: readonly DecodedRecord<T>[]
   /**
-   * Number of this call of `handle` with this batch, over all processes, from 1; durable before the call. A number may
-   * be skipped, but none comes twice. From 2 on an earlier attempt may have left some of its effects.
+   * Number of this call of `handle` with this batch, over all processes, from 1. It is committed before the call. A number may be
+   * skipped, but none comes twice. From 2 on an earlier attempt may have left some of its effects.
    */
   attempt: number
-  /** The tombstones that the batch pinned: every try gets the same. None for a consumer that pins none. */
+  /** The tombstones that the batch pinned; every try gets the same. Empty for a consumer that pins none. */
   tombstones: Tombstones
   /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */
   state: unknown
@@ -48,15 +48,15 @@ export interface Batch<T> {
   signal: AbortSignal
 }
 
-/** Bounds a batch by what it makes, before it is declared. */
+/** Bounds a batch by the rows that it makes. They hold before the batch is declared. */
 export interface BatchBounds<T> {
   rows_max: number
   bytes_max: number
-  /** The size of what a record makes. A batch of one record is never too large. */
+  /** The size of the rows that a record makes. A batch of one record is never too large. */
   measure(value: T): { rows: number; bytes: number }
 }
 
-/** Where a partition stands when it is taken over. */
+/** What is committed for a partition when it is taken over. */
 export interface TakenOver {
   source: string
   partition: number
@@ -66,11 +66,11 @@ export interface TakenOver {
   open_to: number | null
 }
 
-/** Why the rows of a consumer and the commits of its group do not belong together. */
+/** Why the rows of a consumer contradict the commits of its group. */
 export interface Misfit {
   /** A short constant that names the reason in the log line and the metric. */
   reason: string
-  /** True when committed work is missing: the log is read again from its earliest record. Otherwise reading goes on. */
+  /** True when committed work is missing: the log is read again from its earliest record. Otherwise reading continues. */
   reread: boolean
 }
 
@@ -86,11 +86,11 @@ export interface FetchSizes {
 /** A consumer is a value: the kit owns intent, offsets, retries, dead letters, lag, metrics and stop. */
 export interface ConsumerDefinition<T> extends ConsumerGroup {
   /**
-   * Says by its headers whether a record is read. Other records are passed over: they are not inflated and not decoded,
-   * and `handle` does not get them.
+   * Whether a record is read, by its headers. Other records are skipped: they are neither inflated nor decoded, and `handle` does not
+   * get them.
    */
   needsValue?: NeedsValue
-  /** Sizes that differ from the kit's, which suit large inserts. */
+  /** Sizes that replace those of the kit, which suit large inserts. */
   fetch?: Partial<FetchSizes>
   bounds?: BatchBounds<T>
   /**
@@ -105,16 +105,16 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
    */
   appOf?(value: T): string | null
   /**
-   * Throws for a value that can never be handled: that record goes to the dead-letter topic as `undecodable`, the rest
-   * goes on. Work that needs only the record belongs here: it is done once, however often `handle` is called, and only
-   * its result stays in memory. `source` as in `Batch`.
+   * Throws for a value that can never be handled: this record becomes a dead letter (`undecodable`), the others are handled. Work that
+   * needs only the record belongs here: it is done once, however often `handle` is called, and only its result stays in memory.
+   * `source` as in `Batch`.
    */
   decode(value: Buffer, record: LogRecord, source: string): T
   /** May be called again with the same batch. Rejecting means "not now": the kit tries again for ever, with pauses. */
   handle(batch: Batch<T>): Promise<void>
   /**
-   * The kit calls it whenever it takes a partition over. Null means that the written rows fit the commits. After a
-   * misfit the kit goes on under a new identity of the log, so that no earlier row counts as the work of a new batch.
+   * The kit calls it whenever it takes over a partition. Null means that the written rows agree with the commits. After a misfit the
+   * kit continues under a new identity of the log, so that no earlier row counts as the work of a new batch.
    */
   findMisfit?(at: TakenOver): Promise<Misfit | null>
 }

@@ -14,9 +14,8 @@ import { type RetryPauses, StoppedError } from './retry.ts'
 import { goOnAsNewLog, leaveIntent, takeOverPartition } from './take-over.ts'
 
 /**
- * Batches are large enough for ClickHouse, small enough to hold one of each partition in memory, and fresh within a
- * second. With 16 MiB (30 000 events) instead of 8, a backlog needs half the merges and saves 1 to 4 us of CPU an
- * event. 24 MiB saves nothing more.
+ * With these sizes batches are large enough for ClickHouse and small enough to hold some in memory, and records wait less than a second.
+ * With 16 MiB (30 000 events) instead of 8, a backlog needs half the merges and saves 1 to 4 us of CPU an event. 24 MiB saves nothing more.
  */
 const fetchDefault: FetchSizes = {
   bytes_min: 1024 * 1024,
@@ -46,20 +45,20 @@ export interface RunConsumerOptions<T> {
    * change nothing.
    */
   reread?: boolean
-  /** Keeps partitions that did not fit together, for `/health`. */
+  /** Keeps the misfits that were found, for `/health`. */
   misfits?: MisfitTroubles
   /** Pauses between tries while a dependency is away. */
   pauses?: RetryPauses
-  /** Tests pass it. It is called after each numbered step, and its error is the crash. */
+  /** For tests: called after each numbered step of a batch. If it throws, that is the crash. */
   crash?(step: CrashStep): void | Promise<void>
 }
 
 export interface RunningConsumer {
-  /** Lets the current try end, starts no other, and leaves the group. The rest is done after the next start. */
+  /** Waits for the current try, starts no other, and leaves the group. The next start does the rest. */
   close(): Promise<void>
 }
 
-/** The current chunk must not be handled, because reading goes on at another position. */
+/** The current chunk must not be handled, because reading continues at another position. */
 class RewoundError extends Error {
   override name = 'RewoundError'
 }
@@ -108,7 +107,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     if (lag <= 0) options.misfits?.caughtUp(consumer.name, chunk.partition)
   }
 
-  // One partition decodes at a time, so the first batch is with its consumer while the others are still decoded.
+  // One partition decodes at a time, so the first batch is handled while the others are still decoded.
   const decoding = new Mutex()
 
   /** The first batch of the records: the declared range, else as much as the consumer's bounds allow. */

@@ -15,7 +15,7 @@ import { shareConnections } from './share-connections.ts'
 
 export interface HttpAppOptions {
   logger: Logger
-  /** Addresses or CIDR ranges whose `X-Forwarded-For` is believed; none by default. */
+  /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted; none by default. */
   trusted_proxies?: readonly string[]
   /** Replaces some of `limits`, for tests. */
   patience?: Partial<Patience>
@@ -134,7 +134,7 @@ function addClientAddress(app: FastifyInstance, trusted_proxies: readonly string
   })
 }
 
-/** All clients of a proxy count as one address without the setting, which nobody would notice otherwise. */
+/** Warns that all clients of a proxy count as one address without the setting: nobody would notice it otherwise. */
 function warnOfUnknownProxies(app: FastifyInstance, trusted_proxies: readonly string[], logger: Logger): void {
   const isTrusted = networkList(trusted_proxies)
   const count = countedLog(app, logger, 'X-Forwarded-For of unknown proxies ignored: see the setting')

@@ -16,18 +16,18 @@ import { createMisfitTroubles } from './misfit-troubles.ts'
 import type { Service, ServiceOptions } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
 
-/** A service as a value. Its process, its settings and `/health` follow from it, and tests hold the compose file against it. */
+/** A service as a value. Its process, its settings and `/health` follow from it, and tests compare the compose file with it. */
 export interface ServiceDeclaration<E extends Resources, Read extends SettingName, Required extends SettingName, Own>
   extends ServiceParts<ServiceContext<E, Read, Required, Own>> {
   /** The keys are the names under which its parts use them. Standalone opens resources of its own under these names. */
   resources: E
-  /** Resources without which every request is refused: `/ready` answers 503 while one of them is down. */
+  /** Resources without which the service refuses every request: `/ready` is 503 while one of them is down. */
   needs?: readonly (keyof E & string)[]
   /** Settings of its parts; those of its resources and of HTTP are not named here. */
   settings?: readonly Read[]
   /** Settings of its parts without which it does not start. */
   required?: readonly Required[]
-  /** Variables that are no settings of the product. Their names must not begin with `TRIBUTARY_`. */
+  /** Environment variables that are no settings of the product. Their names must not begin with `TRIBUTARY_`. */
   variables?: z.ZodType<Own>
 }
 
@@ -82,7 +82,7 @@ export function defineService<
     readConfig: (env) => ({ ...readSettings(env, settings, required), ...readVariables(env, variables) }),
     open,
     async start(config, service, options) {
-      // The address comes first: each try with a taken port would otherwise join a group and move its partitions.
+      // Listen first: a process whose port is taken would otherwise join a group at each start and move its partitions.
       await requireAddress(config)
       return serve(config, service, await open(config, service, options), neededBindings(declared))
     },
@@ -102,7 +102,7 @@ async function consume(
   await startConsumers(consumers, service, { misfits, ...options })
 }
 
-/** What says which resources and settings a service has. */
+/** The parts of a declaration that name resources and settings. */
 export type Names = Pick<
   ServiceDeclaration<Resources, SettingName, SettingName, unknown>,
   'resources' | 'needs' | 'settings' | 'required'

@@ -5,7 +5,7 @@ import type { Trouble } from './health.ts'
 import { createLogger, type LogFormat } from './logger.ts'
 import { shedStartMemory } from './shed-start-memory.ts'
 
-/** Closes run last-in-first-out, so that what was opened first outlives what uses it. */
+/** Registers a close. Closes run last-in-first-out, so that what was opened first is closed after what uses it. */
 export type OnClose = (what: string, close: () => Promise<void>) => void
 
 /** The things that every process has. Resources add their checks, and everything that is opened adds its close. */
@@ -20,7 +20,7 @@ export interface Service {
   onClose: OnClose
   /** Checks by binding of `/health`: `database`, `object_storage`, `key_value`, `queues`, `analytics`. */
   checks: Record<string, () => Promise<void>>
-  /** A part that may fail adds a function that reports it to `/health`, `/ready` and `tributary doctor`. */
+  /** A part that may fail adds a function that returns its troubles, for `/health`, `/ready` and `tributary doctor`. */
   troubles: (() => readonly Trouble[])[]
   /**
    * Logs the error and ends the process as a kill does: for a state in which a close or an exit hook would never return. A
@@ -35,12 +35,12 @@ export interface ServiceOptions<Config> {
   stop_ms_max?: number
   /** Throws `StartRefused` with every problem at once. */
   readConfig(env: Record<string, string | undefined>): Config
-  /** Opens everything and resolves once the service works. What it opened is closed also when it fails half-way. */
+  /** Opens everything and resolves once the service takes traffic. If it fails half-way, what it opened is closed too. */
   start(config: Config, service: Service): Promise<unknown>
 }
 
 const stop_ms_max_default = 20_000
-/** Time for the last log lines to be written; whoever reads them may be stuck too, so nobody waits longer. */
+/** Maximum wait for the last log lines: what reads them may hang too. */
 const flush_ms = 200
 
 /**
@@ -84,7 +84,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     logger.flush(() => process.exit(exit_code))
   }
   const endNow = (err: Error) => {
-    // Synchronous, because the threads that write the log otherwise may stand still.
+    // Synchronous, because the threads that write the log otherwise may hang.
     createLogger({ ...log, sync: true }).fatal({ err }, 'ending at once')
     process.kill(process.pid, 'SIGKILL')
   }
@@ -104,7 +104,7 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
     await start(config, { name, logger, registry, ...clocks, onClose, endNow, checks: {}, troubles: [] })
     shedStartMemory()
   } catch (err) {
-    // The start used what the stop had closed: no fault.
+    // The start failed because the stop had closed what it used: this is no error.
     if (stopping) return logger.info({ err }, 'start ended by the stop')
     // A refusal to start is an answer to a person: its message last, below what resources log, without a stack.
     if (!(err instanceof StartRefused)) logger.fatal({ err }, 'start failed')

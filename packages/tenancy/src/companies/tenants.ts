@@ -78,8 +78,8 @@ export async function getCompany(client: Pick<Pool, 'query'>, company_id: string
 }
 
 /**
- * Changes what is given and nothing else; nothing given is nothing logged. A plan brings its quota, unless one is given
- * too (docs/decisions/door.md#a-plan-brings-its-quota).
+ * Changes the given fields only; without any, it logs nothing. A new plan sets its quota, unless a quota is given too
+ * (docs/decisions/door.md#a-plan-brings-its-quota).
  */
 export function changeCompany(
   pool: Pool,
@@ -125,7 +125,7 @@ export async function listAppCompanies(pool: Pick<Pool, 'query'>): Promise<Map<s
 export interface AppFacts {
   company_id: string
   platform: Platform
-  /** Retention has deleted older clicks, Unix epoch ms; 0 when none. */
+  /** Retention has deleted the clicks before this time, Unix epoch ms; 0 if none. */
   clicks_deleted_before_ms: number
 }
 
@@ -162,7 +162,7 @@ export function setCompanyStatus(
 }
 
 /**
- * Makes an app. Its signing secret leaves in this answer only; the table holds it encrypted. Throws `invalid_field` for an
+ * Makes an app. Only this answer shows its signing secret; the table holds it encrypted. Throws `invalid_field` for an
  * id that its store cannot have, and `store_id_taken`.
  */
 export function createApp(
@@ -201,7 +201,7 @@ export function createApp(
   })
 }
 
-/** Mints a server key. The key leaves in this answer only; the table holds its SHA-256. */
+/** Makes a server key. Only this answer shows the key; the table holds its SHA-256. */
 export function createServerKey(pool: Pool, input: CreateServerKey, request: AdminRequest): Promise<ServerKeyCreated> {
   const { app_id, label } = input
   mustHaveIdShape(app_id, 'unknown_app')
@@ -268,7 +268,7 @@ export function revokeServerKey(pool: Pool, key_id: string, request: AdminReques
   })
 }
 
-/** An id that no row can have is unknown, and never reaches a query. */
+/** Throws `code` for an id that no row can have, so that it never reaches a query. */
 export function mustHaveIdShape(text: string, code: ErrorCode): void {
   if (!idShape.test(text)) throw new CodedError(code)
 }

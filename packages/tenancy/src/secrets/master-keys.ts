@@ -15,7 +15,7 @@ export interface EncryptedText {
   tag: Buffer
 }
 
-/** Where a secret belongs, the additional data of AES-256-GCM: what is moved to another place can't be decrypted there. */
+/** What a secret belongs to, the additional data of AES-256-GCM: moved to another row, a secret can't be decrypted. */
 export interface SecretBinding {
   purpose: 'signing_secret' | 'link_secret' | 'company_salt' | 'master_key_check' | 'totp_secret'
   /** Empty for a secret of a person. */
@@ -43,7 +43,7 @@ export class SecretUnreadableError extends Error {
   override name = 'SecretUnreadableError'
 }
 
-/** Whether an error, or its cause, is that a secret is unreadable. A retry may fail for ever. */
+/** Whether an error, or its cause, is a `SecretUnreadableError`. A retry may fail for ever. */
 export const isSecretUnreadable = (err: unknown): boolean =>
   err instanceof SecretUnreadableError || (err instanceof Error && err.cause instanceof SecretUnreadableError)
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** The roles of people: `operator` stands above companies, each other one is held in a company (docs/people.md#roles). */
+/** The roles of people: `operator` is for the whole installation, each other role is held in a company (docs/people.md#roles). */
 export const roles = ['owner', 'admin', 'marketer', 'privacy', 'analyst', 'operator'] as const
 export type Role = (typeof roles)[number]
 
@@ -9,9 +9,9 @@ export const companyRoles = ['owner', 'admin', 'marketer', 'privacy', 'analyst']
 
 /** Who manages the apps and keys of a company. */
 export const managers = ['owner', 'admin'] as const satisfies readonly Role[]
-/** Who works on its links and conversion values. */
+/** Who changes links and conversion values of a company. */
 export const marketers = ['owner', 'admin', 'marketer'] as const satisfies readonly Role[]
-/** Who reads what marketers make. */
+/** Who reads links and conversion values. */
 export const readers = ['owner', 'admin', 'marketer', 'analyst'] as const satisfies readonly Role[]
 
 /** A role of a person. */
