@@ -230,6 +230,17 @@ COMMENT ON TABLE fx_rates IS 'reference rates as the ECB publishes them; a later
 COMMENT ON COLUMN fx_rates.day IS 'UTC date of the rate; it holds until the next day that has one';
 COMMENT ON COLUMN fx_rates.units_per_eur IS 'units of the currency for one EUR, exactly as loaded';
 
+CREATE TABLE identities (
+  issuer text NOT NULL,
+  subject text NOT NULL,
+  person_id text NOT NULL,
+  linked_at timestamp with time zone NOT NULL,
+  CONSTRAINT identities_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
+  CONSTRAINT identities_person_id_issuer_key UNIQUE (person_id, issuer),
+  CONSTRAINT identities_pkey PRIMARY KEY (issuer, subject)
+);
+COMMENT ON TABLE identities IS 'whom an identity provider calls so: an email there is no proof, as it can change hands';
+
 CREATE TABLE jobs (
   number bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   kind text NOT NULL,
@@ -332,6 +343,7 @@ CREATE TABLE memberships (
   role text NOT NULL,
   apps text[],
   created_at timestamp with time zone NOT NULL,
+  by_claim boolean NOT NULL DEFAULT false,
   CONSTRAINT memberships_apps_check CHECK ((cardinality(apps) > 0)),
   CONSTRAINT memberships_check CHECK (((role = 'operator'::text) = (company_id IS NULL))),
   CONSTRAINT memberships_check1 CHECK (((apps IS NULL) OR (role <> ALL (ARRAY['owner'::text, 'operator'::text])))),
@@ -342,6 +354,22 @@ CREATE TABLE memberships (
 );
 COMMENT ON COLUMN memberships.company_id IS 'null for an operator';
 COMMENT ON COLUMN memberships.apps IS 'apps of the company that the role is limited to; null: all of it';
+COMMENT ON COLUMN memberships.by_claim IS 'true: the identity provider gave the role, and takes it away at a sign-in';
+
+CREATE TABLE oidc_transactions (
+  transaction_hash bytea NOT NULL,
+  purpose text NOT NULL,
+  session_id text,
+  began_at timestamp with time zone NOT NULL,
+  CONSTRAINT oidc_transactions_check CHECK (((purpose = 'sign_in'::text) = (session_id IS NULL))),
+  CONSTRAINT oidc_transactions_pkey PRIMARY KEY (transaction_hash),
+  CONSTRAINT oidc_transactions_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'link'::text, 'confirm'::text]))),
+  CONSTRAINT oidc_transactions_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(session_id) ON DELETE CASCADE,
+  CONSTRAINT oidc_transactions_transaction_hash_check CHECK ((octet_length(transaction_hash) = 32))
+);
+COMMENT ON TABLE oidc_transactions IS 'sign-ins that wait for the answer of the identity provider; a row goes when it is used';
+COMMENT ON COLUMN oidc_transactions.transaction_hash IS 'SHA-256 of the token in the cookie, from which state, nonce and code verifier follow';
+COMMENT ON COLUMN oidc_transactions.session_id IS 'of a person who links an identity or proves to be there; null for a sign-in';
 
 CREATE TABLE old_signing_secrets (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -386,14 +414,14 @@ CREATE TABLE people (
   person_id text NOT NULL,
   email text NOT NULL,
   email_key text NOT NULL,
-  password text NOT NULL,
+  password text,
   created_at timestamp with time zone NOT NULL,
   CONSTRAINT people_email_key_key UNIQUE (email_key),
   CONSTRAINT people_pkey PRIMARY KEY (person_id)
 );
 COMMENT ON COLUMN people.email IS 'as it was invited';
 COMMENT ON COLUMN people.email_key IS 'the same in lower case: two spellings are one account';
-COMMENT ON COLUMN people.password IS 'argon2id in the PHC string format';
+COMMENT ON COLUMN people.password IS 'argon2id in the PHC string format; null for a person who signs in by the identity provider alone';
 
 CREATE TABLE recovery_codes (
   code_hash bytea NOT NULL,
@@ -470,8 +498,10 @@ CREATE TABLE sessions (
   proven_at timestamp with time zone NOT NULL,
   ip text NOT NULL,
   agent text NOT NULL,
+  proven_by text NOT NULL DEFAULT 'password'::text,
   CONSTRAINT sessions_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE CASCADE,
   CONSTRAINT sessions_pkey PRIMARY KEY (session_hash),
+  CONSTRAINT sessions_proven_by_check CHECK ((proven_by = ANY (ARRAY['password'::text, 'oidc'::text]))),
   CONSTRAINT sessions_session_hash_check CHECK ((octet_length(session_hash) = 32)),
   CONSTRAINT sessions_session_id_key UNIQUE (session_id)
 );
@@ -479,7 +509,8 @@ COMMENT ON COLUMN sessions.session_hash IS 'SHA-256 of the token in the cookie';
 COMMENT ON COLUMN sessions.complete IS 'false: it waits for the second factor';
 COMMENT ON COLUMN sessions.attempts IS 'wrong codes of the second factor';
 COMMENT ON COLUMN sessions.seen_at IS 'its last request, to the minute';
-COMMENT ON COLUMN sessions.proven_at IS 'when the password was last given';
+COMMENT ON COLUMN sessions.proven_at IS 'when the person was last proven';
+COMMENT ON COLUMN sessions.proven_by IS 'the proof of that time';
 
 CREATE TABLE tombstones (
   number bigint NOT NULL,
@@ -560,6 +591,8 @@ CREATE INDEX known_browsers_person ON public.known_browsers USING btree (person_
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX memberships_company ON public.memberships USING btree (company_id);
 CREATE UNIQUE INDEX memberships_once ON public.memberships USING btree (person_id, COALESCE(company_id, ''::text));
+CREATE INDEX oidc_transactions_began ON public.oidc_transactions USING btree (began_at);
+CREATE INDEX oidc_transactions_session ON public.oidc_transactions USING btree (session_id);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX one_time_links_email ON public.one_time_links USING btree (email_key);
 CREATE INDEX recovery_codes_person ON public.recovery_codes USING btree (person_id);

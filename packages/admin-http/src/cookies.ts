@@ -27,3 +27,14 @@ export function setCookies(
     ...(browser == null ? [] : [cookie(cookies.browser, browser, limits.known_browser_ms_max)]),
   ])
 }
+
+/**
+ * Sets the cookie of a sign-in at an identity provider; an empty one ends it. `Lax`, as the provider sends the browser back from another
+ * site.
+ */
+export function setOidcCookie(reply: FastifyReply, cookies: Cookies, token: string): void {
+  if (cookies === null) return
+  const age_s = token === '' ? 0 : limits.oidc_ms_max / 1000
+  const flags = `Path=/; HttpOnly; SameSite=Lax${cookies.secure ? '; Secure' : ''}`
+  reply.header('set-cookie', `${cookies.oidc}=${token}; Max-Age=${age_s}; ${flags}`)
+}

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
+import { startIdentityProvider, type TestIdentityProvider } from '@tributary/testing/people/test-identity-provider'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { codesOf, operations } from './document.ts'
@@ -10,6 +11,7 @@ import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminShots } from './shots/admin-shots.ts'
 import { ingestShots, schemaShots, signed } from './shots/ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './shots/link-shots.ts'
+import { oidcShots } from './shots/oidc-shots.ts'
 import { peopleShots } from './shots/people-shots.ts'
 import { postbackShots } from './shots/postback-shots.ts'
 import { reportShots } from './shots/report-shots.ts'
@@ -19,13 +21,19 @@ const data_dir = mkdtempSync(join(tmpdir(), 'tributary-answers-'))
 /** Each `POST /path code` that was answered. */
 const seen = new Set<string>()
 let standalone: StandaloneProcess
+let provider: TestIdentityProvider
 let admin_token: string
 let companies: Companies
 let ios_app_id: string
 let links: [DocumentedLinks, DocumentedLinks]
 
 beforeAll(async () => {
-  const env = { TRIBUTARY_ADMIN_HOSTS: 'panel.example.com' } // an address without https
+  provider = await startIdentityProvider(null)
+  const env = {
+    TRIBUTARY_ADMIN_HOSTS: 'panel.example.com', // an address without https
+    ...{ TRIBUTARY_OIDC_ISSUER: provider.issuer, TRIBUTARY_OIDC_CLIENT_ID: provider.client_id },
+    ...{ TRIBUTARY_OIDC_CLIENT_SECRET: provider.client_secret, TRIBUTARY_OIDC_ROLE_CLAIM: 'roles' },
+  }
   standalone = await startStandaloneProcess({ data_dir, env })
   admin_token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
   const admin = adminOf(standalone.url, admin_token)
@@ -45,11 +53,14 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await standalone.stop('SIGTERM')
+  await provider.close()
   rmSync(data_dir, { recursive: true, force: true })
 })
 
 /** Codes that only a failure of something else or the passing of time brings about: tests of the services hold those. */
-const by_failure = ['internal_error', 'unavailable', 'audit_write_failed', 'password_needed']
+const by_failure = ['internal_error', 'unavailable', 'audit_write_failed', 'password_needed', 'oidc_unavailable']
+/** Codes of an installation with other settings. */
+const by_settings = ['oidc_off', 'password_sign_in_off']
 
 it('answers every documented code, in the documented shape and with the documented headers, and nothing else', async () => {
   const wrong: string[] = []
@@ -60,6 +71,7 @@ it('answers every documented code, in the documented shape and with the document
     ...reportShots(companies),
     ...linkShots(...links),
     ...people.shots,
+    ...(await oidcShots(standalone.url, provider, people.analyst)),
     ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id, analyst: people.analyst }),
     ...schemaShots(companies),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
@@ -74,7 +86,9 @@ it('answers every documented code, in the documented shape and with the document
   const documented = operations.flatMap(({ route, responses }) =>
     Object.values(responses).flatMap((response) => codesOf(response).map((code) => `${route} ${code}`)),
   )
-  const unseen = documented.filter((one) => !seen.has(one) && !by_failure.some((code) => one.endsWith(` ${code}`)))
+  const unseen = documented.filter(
+    (one) => !seen.has(one) && ![...by_failure, ...by_settings].some((code) => one.endsWith(` ${code}`)),
+  )
   expect(unseen).toEqual([])
   expect(operations.map(({ route }) => route).filter((route) => !seen.has(`${route} ok`))).toEqual([])
 })

@@ -7,6 +7,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { AdminApiDeps } from './deps.ts'
 import { addExportRoute } from './export/export-route.ts'
 import { addAuditLogRoute } from './people/audit-log-route.ts'
+import { addOidcRoutes } from './people/oidc-routes.ts'
 import { addOwnAccountRoutes } from './people/own-account-routes.ts'
 import { addPeopleRoutes } from './people/people-routes.ts'
 import { addSignInRoutes } from './people/sign-in-routes.ts'
@@ -40,6 +41,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       admit(app, deps)
       addPeopleRoutes(app, deps)
       addSignInRoutes(app, signInDeps, countFailure)
+      addOidcRoutes(app, deps, countFailure)
       addOwnAccountRoutes(app, signInDeps)
       addAuditLogRoute(app, deps)
       addCompanyRoutes(app, deps)

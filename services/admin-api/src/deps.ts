@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import type { IdentityProvider } from '@tributary/tenancy/people/oidc/identity-provider'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
@@ -16,6 +17,10 @@ export interface AdminApiDeps {
   admin_token: string
   /** People who are signed in. */
   sessions: Pick<Sessions, 'find'>
+  /** Absent: people sign in by password alone. */
+  oidc?: IdentityProvider | undefined
+  /** `TRIBUTARY_PASSWORD_SIGN_IN`; on when absent. */
+  password_sign_in?: boolean
   /** `TRIBUTARY_ADMIN_URL`: where browsers reach the panel. */
   admin_url?: string | undefined
   trusted_proxies?: readonly string[]
@@ -29,7 +34,7 @@ export interface AdminApiDeps {
   broker: Pick<Broker, 'consume' | 'groupOffsets'>
   clickhouse: Pick<Clickhouse, 'query'>
   /** The counters of the gateways. */
-  keyValue: Pick<KeyValue, 'get'>
+  keyValue: Pick<KeyValue, 'get' | 'hitWindow'>
   status: () => Promise<SystemStatus>
   now: () => number
   logger: Logger

@@ -11,6 +11,7 @@ import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { identityProviderOf } from '@tributary/tenancy/people/oidc/identity-provider'
 import { removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { masterKeysResource } from '@tributary/tenancy/resources'
@@ -39,7 +40,11 @@ export const service = defineService({
     masterKeys: masterKeysResource,
     redecisions: redecisionsResource,
   },
-  settings: ['TRIBUTARY_LINK_URL', 'TRIBUTARY_ADMIN_URL', 'TRIBUTARY_TRUSTED_PROXIES'],
+  settings: [
+    ...['TRIBUTARY_LINK_URL', 'TRIBUTARY_ADMIN_URL', 'TRIBUTARY_TRUSTED_PROXIES', 'TRIBUTARY_PASSWORD_SIGN_IN'],
+    ...['TRIBUTARY_OIDC_ISSUER', 'TRIBUTARY_OIDC_CLIENT_ID', 'TRIBUTARY_OIDC_CLIENT_SECRET'],
+    ...['TRIBUTARY_OIDC_ROLE_CLAIM', 'TRIBUTARY_OIDC_ALLOWED_DOMAINS'],
+  ] as const,
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
     {
@@ -78,7 +83,9 @@ export const service = defineService({
     const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const serves_links = context.instance !== undefined // one process of all services
     const panel = { sessions, admin_url, trusted_proxies }
+    const oidc = identityProviderOf(config, context)
+    const signIn = { oidc, password_sign_in: config.TRIBUTARY_PASSWORD_SIGN_IN === 'on' }
     await app.register(adminDocs({ ...context, ...panel, pool, admin_token, documents }))
-    await app.register(adminApi({ ...context, ...panel, pool, admin_token, link_url, serves_links, status }))
+    await app.register(adminApi({ ...context, ...panel, ...signIn, pool, admin_token, link_url, serves_links, status }))
   },
 })

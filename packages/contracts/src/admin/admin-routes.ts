@@ -6,6 +6,7 @@ import { deadLetterRoutes } from './dead-letters.ts'
 import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
 import { auditLogRoutes } from './people/audit-log.ts'
+import { oidcRoutes } from './people/oidc.ts'
 import { ownAccountRoutes } from './people/own-account.ts'
 import { peopleRoutes } from './people/people.ts'
 import { signInRoutes } from './people/sign-in.ts'
@@ -28,6 +29,7 @@ export const adminRoutes = {
   ...systemRoutes,
   ...peopleRoutes,
   ...signInRoutes,
+  ...oidcRoutes,
   ...ownAccountRoutes,
   ...auditLogRoutes,
 } satisfies Routes

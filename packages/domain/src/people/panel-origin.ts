@@ -2,7 +2,7 @@
 export interface PanelOrigin {
   origin: string
   /** Null for an address that is neither https nor loopback. No session begins there. */
-  cookies: { session: string; browser: string; secure: boolean } | null
+  cookies: { session: string; browser: string; oidc: string; secure: boolean } | null
 }
 
 /**
@@ -12,12 +12,13 @@ export interface PanelOrigin {
 export function panelOrigin(scheme: 'http' | 'https', host: string): PanelOrigin | null {
   if (!URL.canParse(`${scheme}://${host}`)) return null
   const { origin, hostname, port } = new URL(`${scheme}://${host}`)
-  if (scheme === 'https')
-    return { origin, cookies: { session: '__Host-tributary', browser: '__Host-tributary_browser', secure: true } }
-  if (!isLoopbackName(hostname)) return { origin, cookies: null }
-  const name = `tributary_${port || 80}`
-  return { origin, cookies: { session: name, browser: `${name}_browser`, secure: false } }
+  if (scheme === 'https') return { origin, cookies: cookiesOf('__Host-tributary', true) }
+  return { origin, cookies: isLoopbackName(hostname) ? cookiesOf(`tributary_${port || 80}`, false) : null }
 }
+
+const cookiesOf = (name: string, secure: boolean) => ({
+  ...{ session: name, browser: `${name}_browser`, oidc: `${name}_oidc`, secure },
+})
 
 const isLoopbackName = (hostname: string): boolean =>
   hostname === 'localhost' || hostname === '[::1]' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(hostname)

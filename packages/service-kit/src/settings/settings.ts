@@ -91,6 +91,38 @@ export const settings = {
     kind: optional(address('http', 'https')),
     default_text: null,
   }),
+  TRIBUTARY_OIDC_ISSUER: setting({
+    meaning: 'issuer of the identity provider by which people sign in too (OpenID Connect); default: by password alone',
+    kind: optional(keySetAddress),
+    default_text: null,
+  }),
+  TRIBUTARY_OIDC_CLIENT_ID: setting({
+    meaning: 'id of this installation at the identity provider',
+    kind: optional(text),
+    default_text: null,
+  }),
+  TRIBUTARY_OIDC_CLIENT_SECRET: setting({
+    meaning: 'its secret there; without it PKCE alone protects a sign-in',
+    kind: optional(text),
+    default_text: null,
+    secret: 'whole',
+  }),
+  TRIBUTARY_OIDC_ROLE_CLAIM: setting({
+    meaning:
+      'claim that lists roles, as in operator and co_1:analyst (docs/people.md#roles-from-the-identity-provider)',
+    kind: optional(text),
+    default_text: null,
+  }),
+  TRIBUTARY_OIDC_ALLOWED_DOMAINS: setting({
+    meaning: 'domains of email, by comma, that may sign in by the identity provider; default: any',
+    kind: hostNames,
+    default_text: '',
+  }),
+  TRIBUTARY_PASSWORD_SIGN_IN: setting({
+    meaning: 'off: people sign in by the identity provider alone',
+    kind: choice('on', 'off'),
+    default_text: 'on',
+  }),
   TRIBUTARY_SERVER_KEY: setting({
     meaning: 'server key of the tributary command when --key is absent',
     kind: optional(text),

@@ -34,19 +34,21 @@ export async function findMembership(
   return rows[0] ?? null
 }
 
-/** Gives a person a role in a company, in place of the one there. Throws `last_of_role` where it would be missed. */
+/** Gives a person a role in a company, in place of the one there; `by_claim`: the identity provider gives it. Throws `last_of_role` where it would be missed. */
 export async function setMembership(
   client: Client,
   person_id: string,
   { role, company_id, apps }: Membership,
   now_ms: number,
+  by_claim = false,
 ): Promise<void> {
   await mustBeSpared(client, person_id, company_id, role)
   await client.query(
-    `INSERT INTO memberships (person_id, company_id, role, apps, created_at)
-     VALUES ($1, $2, $3, $4, to_timestamp($5 / 1000.0))
-     ON CONFLICT (person_id, coalesce(company_id, '')) DO UPDATE SET role = excluded.role, apps = excluded.apps`,
-    [person_id, company_id, role, apps, now_ms],
+    `INSERT INTO memberships (person_id, company_id, role, apps, created_at, by_claim)
+     VALUES ($1, $2, $3, $4, to_timestamp($5 / 1000.0), $6)
+     ON CONFLICT (person_id, coalesce(company_id, ''))
+       DO UPDATE SET role = excluded.role, apps = excluded.apps, by_claim = excluded.by_claim`,
+    [person_id, company_id, role, apps, now_ms, by_claim],
   )
 }
 

@@ -139,6 +139,16 @@ export async function useLink(client: Client, token: string): Promise<void> {
   if (rowCount === 0) throw new CodedError('unknown_one_time_link')
 }
 
+/** Uses up the open invitations of an email, and returns their roles. */
+export async function takeInvitations(client: Client, email_key: string, now_ms: number): Promise<Membership[]> {
+  const { rows } = await client.query<Membership>(
+    `DELETE FROM one_time_links WHERE kind = 'invitation' AND email_key = $1 AND expires_at > to_timestamp($2 / 1000.0)
+     RETURNING role, company_id, apps`,
+    [email_key, now_ms],
+  )
+  return rows
+}
+
 /** Removes the open invitations of an email to a company, or to be an operator; false where there were none. */
 export async function removeInvitations(
   client: Client,

@@ -16,10 +16,12 @@ import { checkOwnPassword, type SignInDeps, wrongPassword } from './sign-in.ts'
 export async function findMe(
   pool: Pool,
   { person_id, memberships }: OpenSession,
-): Promise<Pick<Me, 'memberships' | 'second_factor' | 'recovery_codes_left'>> {
+): Promise<Pick<Me, 'memberships' | 'second_factor' | 'recovery_codes_left' | 'password' | 'oidc'>> {
   const companies = memberships.flatMap(({ company_id }) => company_id ?? [])
   const { rows } = await pool.query(
     `SELECT EXISTS (SELECT 1 FROM totp_secrets WHERE person_id = $1) AS second_factor,
+       EXISTS (SELECT 1 FROM people WHERE person_id = $1 AND password IS NOT NULL) AS password,
+       EXISTS (SELECT 1 FROM identities WHERE person_id = $1) AS oidc,
        (SELECT count(*)::int FROM recovery_codes WHERE person_id = $1) AS recovery_codes_left,
        (SELECT coalesce(json_object_agg(company_id, name), '{}') FROM companies WHERE company_id = ANY($2::text[])) AS names`,
     [person_id, companies],
@@ -42,7 +44,7 @@ export async function confirmPassword(
   visitor: Visitor,
 ): Promise<void> {
   await checkOwnPassword(deps, session, password, visitor)
-  await proveSession(deps.pool, session.session_id, deps.now())
+  await proveSession(deps.pool, session.session_id, { proven_by: 'password', proven_at_ms: deps.now() })
 }
 
 /** Changes the password and ends every other session. Throws `sign_in_failed` and `invalid_field`. */
@@ -67,7 +69,7 @@ export async function changePassword(
     if (rowCount === 0) throw wrongPassword() // a reset came in between
     await endSessions(client, person_id, session_id)
     await client.query('DELETE FROM known_browsers WHERE person_id = $1', [person_id])
-    await proveSession(client, session_id, deps.now())
+    await proveSession(client, session_id, { proven_by: 'password', proven_at_ms: deps.now() })
     const entry = { action: 'person.password', subject: person_id, detail: { by: 'password' } }
     await recordAdminAction(client, requestOf(session, visitor, deps.now()), entry)
   })

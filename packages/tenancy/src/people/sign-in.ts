@@ -3,7 +3,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import { inTransaction } from '@tributary/postgres/transaction'
-import type { Pool } from 'pg'
+import type { Pool, PoolClient } from 'pg'
 import { recordAdminAction } from '../companies/admin-audit.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
 import type { Guesses } from './guesses.ts'
@@ -12,7 +12,14 @@ import type { Passwords } from './passwords/password-hash.ts'
 import { tokenHash } from './random-token.ts'
 import { useCode } from './second-factor/second-factor.ts'
 import { isKnownSql, rememberBrowser } from './sessions/known-browsers.ts'
-import { beginSession, countAttempt, endSession, type OpenSession, type Visitor } from './sessions/sessions.ts'
+import {
+  beginSession,
+  countAttempt,
+  endSession,
+  type OpenSession,
+  type Proof,
+  type Visitor,
+} from './sessions/sessions.ts'
 
 export interface SignInDeps {
   pool: Pool
@@ -29,10 +36,11 @@ export interface NewSession {
   browser: string | null
 }
 
-interface Account {
+export interface Account {
   person_id: string
   email: string
-  password: string
+  /** Null for a person who signs in by the identity provider alone. */
+  password: string | null
   second_factor: boolean
   /** Whether somebody has signed in to it in this browser. */
   known: boolean
@@ -52,13 +60,10 @@ export async function signIn(
   deps.guesses.spend(pair)
   const isRight = await deps.passwords.check(password, account?.password ?? null, addressBlock(visitor.ip))
   if (account === null || !isRight) throw signInFailed()
-  if (account.second_factor) {
-    const session = await beginSession(deps.pool, { ...account, complete: false }, visitor, deps.now())
-    if (session === null) throw signInFailed()
-    return { next: 'second_factor', session, browser: null } // the pair stays as it is until the code was right
-  }
-  const made = await complete(deps, account, pair, visitor)
+  const proof = { proven_by: 'password', proven_at_ms: deps.now() } as const
+  const made = await inTransaction(deps.pool, (client) => beginProven(client, account, proof, visitor, deps.now()))
   if (made === null) throw signInFailed()
+  if (made.next === 'done') deps.guesses.forgive(pair) // before the code was right the pair stays as it is
   return made
 }
 
@@ -70,7 +75,7 @@ const signInFailed = () => new CodedError('sign_in_failed', { message: 'Wrong em
  */
 export async function proveSecondFactor(
   deps: SignInDeps,
-  { person_id, session_id, email }: OpenSession,
+  { person_id, session_id, email, proven_by, proven_at_ms }: OpenSession,
   code: string,
   visitor: Visitor,
 ): Promise<NewSession> {
@@ -88,8 +93,11 @@ export async function proveSecondFactor(
   if (!isRight) throw new CodedError('wrong_code')
   // The token of a half session never opens a whole one, and a new password ended it.
   const isOpen = await endSession(pool, person_id, session_id)
-  const made = isOpen ? await complete(deps, account, pair, visitor) : null
+  const proof = { proven_by, proven_at_ms: proven_by === 'password' ? now() : proven_at_ms }
+  const complete = (client: PoolClient) => beginWhole(client, account, proof, visitor, now())
+  const made = isOpen ? await inTransaction(pool, complete) : null
   if (made === null) throw new CodedError('session_ended', { message: 'Give the password again.' })
+  guesses.forgive(pair)
   if (!account.known) guesses.forgive(codesOf(person_id))
   return made
 }
@@ -109,7 +117,7 @@ export async function checkOwnPassword(
 ): Promise<string> {
   const pair = `session ${session_id}`
   guesses.spend(pair)
-  const { rows } = await pool.query<{ password: string }>('SELECT password FROM people WHERE person_id = $1', [
+  const { rows } = await pool.query<{ password: string | null }>('SELECT password FROM people WHERE person_id = $1', [
     person_id,
   ])
   const stored = rows[0]?.password ?? null
@@ -120,25 +128,37 @@ export async function checkOwnPassword(
 
 export const wrongPassword = () => new CodedError('sign_in_failed', { message: 'Wrong password.' })
 
-/** Null where the account has another password by now. */
-async function complete(
-  { pool, guesses, now }: SignInDeps,
-  { person_id, email, password }: Account,
-  pair: string,
+/**
+ * Begins the session of a person who is proven: half a one where a second factor is missing. Null where the account has another
+ * password by now.
+ */
+export async function beginProven(
+  client: PoolClient,
+  account: Account,
+  proof: Proof,
   visitor: Visitor,
+  now_ms: number,
+): Promise<NewSession | null> {
+  if (!account.second_factor) return beginWhole(client, account, proof, visitor, now_ms)
+  const session = await beginSession(client, { ...account, ...proof, complete: false }, visitor, now_ms)
+  return session === null ? null : { next: 'second_factor', session, browser: null }
+}
+
+async function beginWhole(
+  client: PoolClient,
+  { person_id, email, password }: Account,
+  proof: Proof,
+  visitor: Visitor,
+  now_ms: number,
 ): Promise<NewSession | null> {
   const { ip, request_id } = visitor
-  const made = await inTransaction(pool, async (client) => {
-    const session = await beginSession(client, { person_id, password, complete: true }, visitor, now())
-    if (session === null) return null
-    const browser = await rememberBrowser(client, person_id, visitor.browser, now())
-    const request = { actor: email, person_id, ip, request_id, now_ms: now() }
-    await recordAdminAction(client, request, { action: 'person.sign_in', subject: person_id, detail: {} })
-    return { session, browser }
-  })
-  if (made === null) return null
-  guesses.forgive(pair)
-  return { next: 'done', ...made }
+  const session = await beginSession(client, { person_id, password, ...proof, complete: true }, visitor, now_ms)
+  if (session === null) return null
+  const browser = await rememberBrowser(client, person_id, visitor.browser, now_ms)
+  const request = { actor: email, person_id, ip, request_id, now_ms }
+  const detail = proof.proven_by === 'password' ? {} : { by: proof.proven_by }
+  await recordAdminAction(client, request, { action: 'person.sign_in', subject: person_id, detail })
+  return { next: 'done', session, browser }
 }
 
 async function findAccount(
@@ -146,14 +166,28 @@ async function findAccount(
   email_key: string,
   { browser }: Visitor,
 ): Promise<Account | null> {
-  const { rows } = await pool.query<Account>(
-    `SELECT p.person_id, p.email, p.password,
-       EXISTS (SELECT 1 FROM totp_secrets t WHERE t.person_id = p.person_id) AS second_factor, ${isKnownSql} AS known
-     FROM people p WHERE p.email_key = $1`,
-    [email_key, tokenHash(browser ?? ''), now()],
-  )
+  const { rows } = await pool.query<Account>(`${account_sql} WHERE p.email_key = $1`, [
+    ...[email_key, tokenHash(browser ?? ''), now()],
+  ])
   return rows[0] ?? null
 }
+
+/** The account of a person, for the sign-in in this browser. */
+export async function accountById(
+  client: PoolClient,
+  person_id: string,
+  { browser }: Visitor,
+  now_ms: number,
+): Promise<Account | null> {
+  const { rows } = await client.query<Account>(`${account_sql} WHERE p.person_id = $1`, [
+    ...[person_id, tokenHash(browser ?? ''), now_ms],
+  ])
+  return rows[0] ?? null
+}
+
+const account_sql = `SELECT p.person_id, p.email, p.password,
+  EXISTS (SELECT 1 FROM totp_secrets t WHERE t.person_id = p.person_id) AS second_factor, ${isKnownSql} AS known
+  FROM people p`
 
 /** Others who guess at an account never slow a browser that it knows. */
 const pairOf = (email_key: string, account: Account | null, { browser, ip }: Visitor): string =>

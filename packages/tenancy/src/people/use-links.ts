@@ -92,7 +92,7 @@ async function takeRole(
   }
 }
 
-/** Sets a new password by a reset link, and ends every session of the person. Throws `unknown_one_time_link`. */
+/** Sets a new password by a reset link, ends every session of the person, and unlinks the identity provider. Throws `unknown_one_time_link`. */
 export async function useReset(
   { pool, passwords, now }: LinkDeps,
   { token, password }: { token: string; password: string },
@@ -109,6 +109,8 @@ export async function useReset(
     await client.query('UPDATE people SET password = $2 WHERE person_id = $1', [person.person_id, hash])
     await endSessions(client, person.person_id)
     await client.query('DELETE FROM known_browsers WHERE person_id = $1', [person.person_id])
+    // Whoever held the account may have linked an identity: it must not open the account any longer.
+    await client.query('DELETE FROM identities WHERE person_id = $1', [person.person_id])
     if (link.second_factor) await removeSecondFactor(client, person.person_id)
     const detail = { by: 'reset', second_factor_removed: link.second_factor }
     const entry = { action: 'person.password', subject: person.person_id, detail }

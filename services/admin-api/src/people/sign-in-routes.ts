@@ -1,32 +1,31 @@
 import { addRoute } from '@tributary/admin-http/add-route'
 import { visitorOf } from '@tributary/admin-http/caller'
-import { setCookies } from '@tributary/admin-http/cookies'
 import { type SignedIn, signInRoutes } from '@tributary/contracts/admin/people/sign-in'
 import { CodedError } from '@tributary/contracts/errors'
 import type { CountRefusal } from '@tributary/service-kit/http/counted-log'
 import { csrfToken } from '@tributary/tenancy/people/random-token'
-import { endSession } from '@tributary/tenancy/people/sessions/sessions'
 import { type NewSession, proveSecondFactor, type SignInDeps, signIn } from '@tributary/tenancy/people/sign-in'
 import { acceptInvitation, useReset } from '@tributary/tenancy/people/use-links'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { AdminApiDeps } from '../deps.ts'
+import { beginInBrowser } from './begin-session.ts'
 
 /** Sign-in in one step or two, invitations and resets. A sign-in always begins a new session and ends that of the browser. */
 export function addSignInRoutes(
   app: FastifyInstance,
-  deps: SignInDeps & Pick<AdminApiDeps, 'sessions'>,
+  deps: SignInDeps & Pick<AdminApiDeps, 'sessions' | 'password_sign_in'>,
   countFailure: CountRefusal,
 ): void {
   const begin = async (request: FastifyRequest, reply: FastifyReply, made: NewSession): Promise<SignedIn> => {
-    const { caller, panel } = request
-    if (caller?.kind === 'person') {
-      await endSession(deps.pool, caller.session.person_id, caller.session.session_id)
-      await deps.sessions.find(caller.token, { anew: true }) // this process knows it at once
-    }
-    setCookies(reply, panel?.cookies ?? null, made)
+    await beginInBrowser(deps, request, reply, made)
     return { next: made.next, csrf_token: csrfToken(made.session) }
   }
+  const mustTakePasswords = () => {
+    if (deps.password_sign_in === false)
+      throw new CodedError('password_sign_in_off', { message: 'Sign in by the identity provider.' })
+  }
   addRoute(app, signInRoutes.signIn, async ({ body }, request, reply) => {
+    mustTakePasswords()
     const made = await signIn(deps, body, visitorOf(request)).catch((error: unknown) => {
       if (error instanceof CodedError && error.code === 'sign_in_failed') countFailure({ ip: request.client_ip })
       throw error
@@ -41,9 +40,13 @@ export function addSignInRoutes(
   addRoute(app, signInRoutes.acceptInvitation, async ({ body }, request) => {
     const { caller } = request
     const own = caller?.kind === 'person' && caller.session.complete ? caller : null
+    if (own === null) mustTakePasswords()
     const accepted = await acceptInvitation(deps, body, own?.session ?? null, visitorOf(request))
     if (own !== null) await deps.sessions.find(own.token, { anew: true }) // the next request has the role
     return accepted
   })
-  addRoute(app, signInRoutes.useReset, ({ body }, request) => useReset(deps, body, visitorOf(request)))
+  addRoute(app, signInRoutes.useReset, ({ body }, request) => {
+    mustTakePasswords()
+    return useReset(deps, body, visitorOf(request))
+  })
 }

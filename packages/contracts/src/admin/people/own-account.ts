@@ -10,6 +10,8 @@ const Me = z.object({
   memberships: z.array(
     z.object({ ...Membership.shape, company_name: z.string().nullable().describe('null for an operator.') }),
   ),
+  password: z.boolean().describe('`false`: the account signs in by the identity provider alone.'),
+  oidc: z.boolean().describe('Whether an identity of the provider is linked.'),
   second_factor: z.boolean(),
   recovery_codes_left: z.number().int(),
   csrf_token: z.string(),
@@ -54,6 +56,7 @@ export const ownAccountRoutes = {
         description: 'The person with all roles.',
         example: {
           ...{ person_id: 'per_1', email: 'ada@example.com', second_factor: true, recovery_codes_left: 10 },
+          ...{ password: true, oidc: false },
           memberships: [{ role: 'owner', company_id: 'co_1', apps: null, company_name: 'Example Games' }],
           ...{ csrf_token: 'hO8WQ0b1', session_id: 'ses_1', fresh_until_ms: created_at_ms },
         } satisfies Me,

@@ -25,6 +25,20 @@ export const peopleLimits = {
   /** Browsers of a person that the guesses of others do not slow. */
   known_browsers_max: 20,
   known_browser_ms_max: 365 * 24 * 3600 * 1000,
+  /** Time for a sign-in at the identity provider. */
+  oidc_ms_max: 10 * 60 * 1000,
+  /** Sign-ins at the identity provider that one address may begin in that time. */
+  oidc_begun_max: 100,
+  /** Characters of one part of the answer of the identity provider. */
+  oidc_answer_chars_max: 4096,
+  /** Entries of the role claim that are read. */
+  oidc_claims_max: 1000,
+  /** Maximum time of one request to the identity provider. */
+  oidc_wait_ms_max: 5000,
+  /** What the identity provider says of itself is read again after this time, */
+  oidc_discovery_ms: 3600 * 1000,
+  /** and after this one where it did not answer. */
+  oidc_retry_ms: 5000,
   /** Invitations and resets. */
   one_time_link_ms: 24 * 3600 * 1000,
   /** Wrong passwords of a pair of account and address that are not slowed; from then on the wait doubles, */

@@ -55,7 +55,7 @@ export const signInRoutes = {
       examples: { example: { email: 'ada@example.com', password: 'the password of Ada' } },
     },
     answers: signedIn('second_factor'),
-    errors: ['sign_in_failed', ...guessed],
+    errors: ['sign_in_failed', 'password_sign_in_off', ...guessed],
   },
   secondFactor: {
     method: 'POST',
@@ -87,7 +87,7 @@ export const signInRoutes = {
         example: { email: 'ada@example.com', next: 'sign_in' } satisfies Accepted,
       },
     },
-    errors: ['unknown_one_time_link', 'sign_in_required', 'last_of_role', 'insecure_address'],
+    errors: ['unknown_one_time_link', 'sign_in_required', 'last_of_role', 'password_sign_in_off', 'insecure_address'],
   },
   useReset: {
     method: 'POST',
@@ -95,7 +95,7 @@ export const signInRoutes = {
     auth: 'sign_in',
     tag: 'Admin',
     summary: 'Set a new password by a reset link',
-    description: 'Ends every session of the person.',
+    description: 'Ends every session of the person, and unlinks the identity provider.',
     body: { schema: { UseReset }, examples: { example: { token: 'rst_...', password: 'the new password of Ada' } } },
     answers: {
       200: {
@@ -104,6 +104,6 @@ export const signInRoutes = {
         example: { email: 'ada@example.com', next: 'sign_in' } satisfies Accepted,
       },
     },
-    errors: ['unknown_one_time_link', 'insecure_address'],
+    errors: ['unknown_one_time_link', 'password_sign_in_off', 'insecure_address'],
   },
 } satisfies Routes

@@ -13,6 +13,13 @@ export interface OpenSession extends SessionTimes {
   person_id: string
   email: string
   memberships: Membership[]
+  proven_by: Proof['proven_by']
+}
+
+/** How and when a person was proven. */
+export interface Proof {
+  proven_by: 'password' | 'oidc'
+  proven_at_ms: number
 }
 
 /** Who sends a request. */
@@ -28,10 +35,10 @@ export interface Visitor {
 const epochMs = (column: string) => `floor(extract(epoch FROM ${column}) * 1000)::float8`
 const times = `${epochMs('s.began_at')} AS began_at_ms, ${epochMs('s.seen_at')} AS seen_at_ms`
 
-/** A person whose password was checked against this stored hash. */
-export interface Proven {
+/** A person who was proven while this was the stored hash of the password; null: there is none. */
+export interface Proven extends Proof {
   person_id: string
-  password: string
+  password: string | null
 }
 
 /**
@@ -41,18 +48,19 @@ export interface Proven {
  */
 export async function beginSession(
   client: Client,
-  { person_id, password, complete }: Proven & { complete: boolean },
+  { person_id, password, complete, proven_by, proven_at_ms }: Proven & { complete: boolean },
   { ip, agent }: Visitor,
   now_ms: number,
 ): Promise<string | null> {
   const token = makeToken('ses')
   const { rowCount } = await client.query(
-    `INSERT INTO sessions (session_hash, session_id, person_id, complete, began_at, seen_at, proven_at, ip, agent)
-     SELECT $1, $2, p.person_id, $4, at, at, at, $6, $7 FROM people p, to_timestamp($5 / 1000.0) AS at
-     WHERE p.person_id = $3 AND p.password = $8 FOR SHARE OF p`,
+    `INSERT INTO sessions (session_hash, session_id, person_id, complete, began_at, seen_at, proven_at, proven_by, ip, agent)
+     SELECT $1, $2, p.person_id, $4, at, at, to_timestamp($9 / 1000.0), $10, $6, $7
+     FROM people p, to_timestamp($5 / 1000.0) AS at
+     WHERE p.person_id = $3 AND p.password IS NOT DISTINCT FROM $8 FOR SHARE OF p`,
     [
       ...[tokenHash(token), makeId('ses'), person_id, complete, now_ms, ip],
-      ...[agent.slice(0, limits.stored_header_chars_max), password],
+      ...[agent.slice(0, limits.stored_header_chars_max), password, proven_at_ms, proven_by],
     ],
   )
   if (rowCount === 0) return null
@@ -66,13 +74,20 @@ export async function beginSession(
 }
 
 /** The session of a token, ended ones too; null where there is none. */
-export async function findSession(client: Client, session_hash: Buffer): Promise<OpenSession | null> {
+export const findSession = (client: Client, session_hash: Buffer): Promise<OpenSession | null> =>
+  findWhere(client, 's.session_hash = $1', session_hash)
+
+/** The same by its id. */
+export const findSessionById = (client: Client, session_id: string): Promise<OpenSession | null> =>
+  findWhere(client, 's.session_id = $1', session_id)
+
+async function findWhere(client: Client, condition: string, value: Buffer | string): Promise<OpenSession | null> {
   const { rows } = await client.query<OpenSession>(
-    `SELECT s.session_id, s.person_id, p.email, s.complete, ${times}, ${epochMs('s.proven_at')} AS proven_at_ms,
+    `SELECT s.session_id, s.person_id, p.email, s.complete, ${times}, ${epochMs('s.proven_at')} AS proven_at_ms, s.proven_by,
        ARRAY(SELECT json_build_object('role', m.role, 'company_id', m.company_id, 'apps', m.apps)
              FROM memberships m WHERE m.person_id = s.person_id ORDER BY m.id) AS memberships
-     FROM sessions s JOIN people p USING (person_id) WHERE s.session_hash = $1`,
-    [session_hash],
+     FROM sessions s JOIN people p USING (person_id) WHERE ${condition}`,
+    [value],
   )
   return rows[0] ?? null
 }
@@ -120,10 +135,15 @@ export async function endSessions(client: Client, person_id: string, but = ''): 
   await client.query('DELETE FROM sessions WHERE person_id = $1 AND session_id <> $2', [person_id, but])
 }
 
-/** Keys are minted without the password for a while from now on. */
-export async function proveSession(client: Client, session_id: string, now_ms: number): Promise<void> {
-  await client.query('UPDATE sessions SET proven_at = to_timestamp($2 / 1000.0) WHERE session_id = $1', [
-    session_id,
-    now_ms,
-  ])
+/** Keys are minted without another proof for a while from now on; false where the session is gone. */
+export async function proveSession(
+  client: Client,
+  session_id: string,
+  { proven_by, proven_at_ms }: Proof,
+): Promise<boolean> {
+  const { rowCount } = await client.query(
+    'UPDATE sessions SET proven_at = to_timestamp($2 / 1000.0), proven_by = $3 WHERE session_id = $1',
+    [session_id, proven_at_ms, proven_by],
+  )
+  return rowCount === 1
 }
