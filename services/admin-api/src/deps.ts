@@ -19,8 +19,8 @@ export interface AdminApiDeps {
   sessions: Pick<Sessions, 'find'>
   /** Absent: people sign in by password alone. */
   oidc?: IdentityProvider | undefined
-  /** `TRIBUTARY_PASSWORD_SIGN_IN`; on when absent. */
-  password_sign_in?: boolean
+  /** `TRIBUTARY_PASSWORD_SIGN_IN=off`. */
+  oidc_alone?: boolean
   /** `TRIBUTARY_ADMIN_URL`: where browsers reach the panel. */
   admin_url?: string | undefined
   trusted_proxies?: readonly string[]

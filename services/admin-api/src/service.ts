@@ -84,7 +84,7 @@ export const service = defineService({
     const serves_links = context.instance !== undefined // one process of all services
     const panel = { sessions, admin_url, trusted_proxies }
     const oidc = identityProviderOf(config, context)
-    const signIn = { oidc, password_sign_in: config.TRIBUTARY_PASSWORD_SIGN_IN === 'on' }
+    const signIn = { oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...panel, pool, admin_token, documents }))
     await app.register(adminApi({ ...context, ...panel, ...signIn, pool, admin_token, link_url, serves_links, status }))
   },

@@ -16,7 +16,7 @@ import { beginInBrowser } from './begin-session.ts'
 
 type OidcDeps = Pick<
   AdminApiDeps,
-  'pool' | 'sessions' | 'keyValue' | 'now' | 'oidc' | 'password_sign_in' | 'admin_url' | 'logger'
+  'pool' | 'sessions' | 'keyValue' | 'now' | 'oidc' | 'oidc_alone' | 'admin_url' | 'logger'
 >
 
 /** Sign-in by an identity provider: each way there begins with a change of the panel, and ends at one address. */
@@ -31,7 +31,7 @@ export function addOidcRoutes(app: FastifyInstance, deps: OidcDeps, countFailure
     return { authorization_url }
   }
   addRoute(app, oidcRoutes.getSignInWays, () => ({
-    ...{ password: deps.password_sign_in !== false, oidc: oidc !== undefined },
+    ...{ password: deps.oidc_alone !== true, oidc: oidc !== undefined },
   }))
   addRoute(app, oidcRoutes.beginOidcSignIn, (_input, request, reply) => begin(request, reply, 'sign_in'))
   addRoute(app, oidcRoutes.linkOidc, (_input, request, reply) => {

@@ -13,7 +13,7 @@ import { beginInBrowser } from './begin-session.ts'
 /** Sign-in in one step or two, invitations and resets. A sign-in always begins a new session and ends that of the browser. */
 export function addSignInRoutes(
   app: FastifyInstance,
-  deps: SignInDeps & Pick<AdminApiDeps, 'sessions' | 'password_sign_in'>,
+  deps: SignInDeps & Pick<AdminApiDeps, 'sessions' | 'oidc_alone'>,
   countFailure: CountRefusal,
 ): void {
   const begin = async (request: FastifyRequest, reply: FastifyReply, made: NewSession): Promise<SignedIn> => {
@@ -21,7 +21,7 @@ export function addSignInRoutes(
     return { next: made.next, csrf_token: csrfToken(made.session) }
   }
   const mustTakePasswords = () => {
-    if (deps.password_sign_in === false)
+    if (deps.oidc_alone === true)
       throw new CodedError('password_sign_in_off', { message: 'Sign in by the identity provider.' })
   }
   addRoute(app, signInRoutes.signIn, async ({ body }, request, reply) => {

@@ -6,7 +6,7 @@ import { oidcWorld } from './oidc-world.ts'
 import { host, newEmail, origin, password, peopleWorld } from './people-world.ts'
 
 const limited = await oidcWorld({ allowed_domains: ['acme.example'] }, { email_in: 'userinfo' })
-const off = await oidcWorld({}, { password_sign_in: false })
+const off = await oidcWorld({}, { oidc_alone: true })
 const away = await oidcWorld({ issuer: 'http://127.0.0.1:9' })
 const without = peopleWorld()
 

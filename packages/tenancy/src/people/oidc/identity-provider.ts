@@ -133,7 +133,8 @@ const bySecret =
   (secret: string): oidc.ClientAuth =>
   (server, ...rest) => {
     const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server
-    const auth = methods.includes('client_secret_basic') ? oidc.ClientSecretBasic : oidc.ClientSecretPost
+    const takesBasic = methods.some((method) => method.endsWith('_basic'))
+    const auth = takesBasic ? oidc.ClientSecretBasic : oidc.ClientSecretPost
     return auth(secret)(server, ...rest)
   }
 
