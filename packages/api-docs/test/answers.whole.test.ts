@@ -58,7 +58,14 @@ afterAll(async () => {
 })
 
 /** Codes that only a failure of something else or the passing of time brings about: tests of the services hold those. */
-const by_failure = ['internal_error', 'unavailable', 'audit_write_failed', 'password_needed', 'oidc_unavailable']
+const by_failure = [
+  'internal_error',
+  'unavailable',
+  'audit_write_failed',
+  'password_needed',
+  'oidc_unavailable',
+  'mail_failed',
+]
 /** Codes of an installation with other settings. */
 const by_settings = ['oidc_off', 'password_sign_in_off']
 

@@ -59,6 +59,7 @@ export const errorCatalogue = [
   { code: 'oidc_not_linked', status: 409, surfaces: ['admin'] },
   { code: 'oidc_taken', status: 409, surfaces: ['admin'] },
   { code: 'oidc_unavailable', status: 503, surfaces: ['admin'] },
+  { code: 'mail_failed', status: 503, surfaces: ['admin'] },
   { code: 'password_needed', status: 403, surfaces: ['admin'] },
   { code: 'unknown_one_time_link', status: 404, surfaces: ['admin'] },
   { code: 'unknown_person', status: 404, surfaces: ['admin'] },

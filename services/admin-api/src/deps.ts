@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import type { LinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import type { IdentityProvider } from '@tributary/tenancy/people/oidc/identity-provider'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
@@ -17,6 +18,8 @@ export interface AdminApiDeps {
   admin_token: string
   /** People who are signed in. */
   sessions: Pick<Sessions, 'find'>
+  /** Absent: links are shown once instead. */
+  mails?: LinkMails | undefined
   /** Absent: people sign in by password alone. */
   oidc?: IdentityProvider | undefined
   /** `TRIBUTARY_PASSWORD_SIGN_IN=off`. */

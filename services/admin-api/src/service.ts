@@ -11,6 +11,8 @@ import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { openLinkMails } from '@tributary/tenancy/people/mail/link-mails'
+import { mailerOf } from '@tributary/tenancy/people/mail/mailer'
 import { identityProviderOf } from '@tributary/tenancy/people/oidc/identity-provider'
 import { removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
@@ -44,6 +46,7 @@ export const service = defineService({
     ...['TRIBUTARY_LINK_URL', 'TRIBUTARY_ADMIN_URL', 'TRIBUTARY_TRUSTED_PROXIES', 'TRIBUTARY_PASSWORD_SIGN_IN'],
     ...['TRIBUTARY_OIDC_ISSUER', 'TRIBUTARY_OIDC_CLIENT_ID', 'TRIBUTARY_OIDC_CLIENT_SECRET'],
     ...['TRIBUTARY_OIDC_ROLE_CLAIM', 'TRIBUTARY_OIDC_ALLOWED_DOMAINS'],
+    ...['TRIBUTARY_SMTP_URL', 'TRIBUTARY_SMTP_FROM'],
   ] as const,
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
@@ -83,8 +86,10 @@ export const service = defineService({
     const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const serves_links = context.instance !== undefined // one process of all services
     const panel = { sessions, admin_url, trusted_proxies }
+    const mailer = mailerOf(config, context)
+    const mails = mailer && openLinkMails(mailer, context.keyValue)
     const oidc = identityProviderOf(config, context)
-    const signIn = { oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
+    const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...panel, pool, admin_token, documents }))
     await app.register(adminApi({ ...context, ...panel, ...signIn, pool, admin_token, link_url, serves_links, status }))
   },

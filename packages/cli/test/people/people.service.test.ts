@@ -84,3 +84,10 @@ it('shows the audit log as JSON, as a table and as CSV', async () => {
     'ada@example.com\t192.0.2.7\tlink.disable\tlink_1\t{"status":"enabled"}\t{"status":"disabled"}',
   )
 })
+
+it('says that a link was mailed where no answer shows it', async () => {
+  const mailed = { ...invited, invitation_url: null }
+  const env = await service({ 'POST /admin/api/v1/people/invite': () => ({ status: 200, body: mailed }) })
+  const { stdout } = await tributary('admin invite --email ada@example.com --role operator'.split(' '), env)
+  expect(stdout).toContain('The link was mailed. It works once, until 1970-01-02T00:00:00.000Z.')
+})

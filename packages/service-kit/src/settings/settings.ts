@@ -123,6 +123,18 @@ export const settings = {
     kind: choice('on', 'off'),
     default_text: 'on',
   }),
+  TRIBUTARY_SMTP_URL: setting({
+    meaning:
+      'smtp://user:password@host:587 or smtps://...: invitations and resets are mailed and not shown; smtp needs STARTTLS, unless the host is this machine or ?requireTLS=false follows',
+    kind: optional(address('smtp', 'smtps')),
+    default_text: null,
+    secret: 'password',
+  }),
+  TRIBUTARY_SMTP_FROM: setting({
+    meaning: 'sender of these mails, as in Tributary <tributary@example.com>',
+    kind: optional(text),
+    default_text: null,
+  }),
   TRIBUTARY_SERVER_KEY: setting({
     meaning: 'server key of the tributary command when --key is absent',
     kind: optional(text),

@@ -5,6 +5,7 @@ import { limits } from '@tributary/contracts/limits'
 import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
 import { type AdminRequest, recordAdminAction } from '../companies/admin-audit.ts'
+import { getCompany } from '../companies/tenants.ts'
 import { emailKey, lockPeople, membershipOf, mustBeMembership, removeResets } from './memberships.ts'
 import { makeToken, tokenHash } from './random-token.ts'
 
@@ -26,14 +27,27 @@ export interface StoredLink extends Omit<Membership, 'role'> {
   invited_by?: string | undefined
 }
 
+/**
+ * Gives a link to whom it is for, before it counts: if that fails, the link before stays good. A link that is given and never counts
+ * opens nothing.
+ */
+export type Deliver<About> = (token: string, about: About) => Promise<void>
+
 /** Invites an email to a role, in place of an invitation to the same company. Throws as `mustBeMembership`. */
-export function invitePerson(
+export async function invitePerson(
   pool: Pool,
   { email, ...given }: InvitePerson,
   request: AdminRequest,
+  deliver?: Deliver<{ email: string; role: string; company_name: string | null }>,
 ): Promise<OneTimeLink> {
   const membership = membershipOf(given)
-  const { role } = membership
+  const { role, company_id } = membership
+  const token = makeToken('inv')
+  if (deliver !== undefined) {
+    await mustBeMembership(pool, membership)
+    const company_name = company_id === null ? null : (await getCompany(pool, company_id)).name
+    await deliver(token, { email, role, company_name })
+  }
   return inTransaction(pool, async (client) => {
     await lockPeople(client)
     await mustBeMembership(client, membership)
@@ -42,6 +56,7 @@ export function invitePerson(
       client,
       { ...membership, kind: 'invitation', email, second_factor: false, invited_by: request.person_id },
       request.now_ms,
+      token,
     )
     const detail = { email, role, apps: membership.apps }
     const entry = { action: 'person.invite', subject: email, company_id: membership.company_id, detail }
@@ -51,27 +66,29 @@ export function invitePerson(
 }
 
 /** Makes a link by which a person sets a new password, in place of one before. Throws `unknown_person`. */
-export function makeReset(
+export async function makeReset(
   pool: Pool,
   { email, second_factor }: { email: string; second_factor: boolean },
   request: AdminRequest,
+  deliver?: Deliver<{ email: string }>,
 ): Promise<OneTimeLink> {
+  const token = makeToken('rst')
+  if (deliver !== undefined) await deliver(token, await getPerson(pool, email))
   return inTransaction(pool, async (client) => {
     await lockPeople(client)
-    const { rows } = await client.query('SELECT person_id, email FROM people WHERE email_key = $1', [emailKey(email)])
-    if (rows[0] === undefined) throw new CodedError('unknown_person')
+    const person = await getPerson(client, email)
     await removeResets(client, emailKey(email))
     const reset = {
       kind: 'reset',
-      email: rows[0].email,
+      email: person.email,
       role: null,
       company_id: null,
       apps: null,
       second_factor,
     } as const
-    const link = await insertLink(client, reset, request.now_ms)
-    const detail = { email: rows[0].email, second_factor }
-    await recordAdminAction(client, request, { action: 'person.reset', subject: rows[0].person_id, detail })
+    const link = await insertLink(client, reset, request.now_ms, token)
+    const detail = { email: person.email, second_factor }
+    await recordAdminAction(client, request, { action: 'person.reset', subject: person.person_id, detail })
     return link
   })
 }
@@ -92,7 +109,7 @@ export function makeFirstLink(pool: Pool, company_id: string | null, now_ms: num
       apps: null,
       second_factor: false,
     } as const
-    return insertLink(client, first, now_ms)
+    return insertLink(client, first, now_ms, makeToken('inv'))
   })
 }
 
@@ -101,8 +118,16 @@ export async function hasOperator(client: Client): Promise<boolean> {
   return rowCount === 1
 }
 
-async function insertLink(client: Client, link: StoredLink, now_ms: number): Promise<OneTimeLink> {
-  const token = makeToken({ invitation: 'inv', first: 'inv', reset: 'rst' }[link.kind])
+async function getPerson(client: Client, email: string): Promise<{ person_id: string; email: string }> {
+  const { rows } = await client.query<{ person_id: string; email: string }>(
+    'SELECT person_id, email FROM people WHERE email_key = $1',
+    [emailKey(email)],
+  )
+  if (rows[0] === undefined) throw new CodedError('unknown_person')
+  return rows[0]
+}
+
+async function insertLink(client: Client, link: StoredLink, now_ms: number, token: string): Promise<OneTimeLink> {
   const expires_at_ms = now_ms + limits.one_time_link_ms
   const { kind, email, role, company_id, apps, second_factor, invited_by } = link
   await client.query(

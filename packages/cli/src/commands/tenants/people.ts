@@ -73,8 +73,12 @@ const bodyOf = ({ email, role, company, app }: Omit<InviteOptions, 'json'>) => (
   ...{ email, role, company_id: company, app_ids: app },
 })
 
-const linkText = (url: string, expires_at_ms: number): string =>
-  `${url}\nIt works once, until ${new Date(expires_at_ms).toISOString()}, and is not shown again.`
+function linkText(url: string | null, expires_at_ms: number): string {
+  const until = new Date(expires_at_ms).toISOString()
+  return url === null
+    ? `The link was mailed. It works once, until ${until}.`
+    : `${url}\nIt works once, until ${until}, and is not shown again.`
+}
 
 const rowOf = (one: Person): unknown[] => [
   ...[one.email, one.role, one.company_id, one.apps, one.status, one.second_factor ? 'on' : 'off'],

@@ -39,6 +39,11 @@ export const peopleLimits = {
   oidc_discovery_ms: 3600 * 1000,
   /** and after this one where it did not answer. */
   oidc_retry_ms: 5000,
+  /** Maximum time until the mail server has taken a mail. */
+  mail_wait_ms_max: 10_000,
+  /** Mails to one address in an hour. */
+  mails_of_address_max: 5,
+  mails_window_ms: 3600 * 1000,
   /** Invitations and resets. */
   one_time_link_ms: 24 * 3600 * 1000,
   /** Wrong passwords of a pair of account and address that are not slowed; from then on the wait doubles, */

@@ -24,7 +24,10 @@ const InvitePerson = z.strictObject({ email, role, company_id, app_ids: apps })
 export type InvitePerson = z.infer<typeof InvitePerson>
 
 export const Invited = z.object({
-  invitation_url: z.string().describe('Works once, for 24 hours; shown here only. What follows `#` is the secret.'),
+  invitation_url: z
+    .string()
+    .nullable()
+    .describe('Works once, for 24 hours; shown here only. What follows `#` is the secret. null: it was mailed.'),
   expires_at_ms: z.number().int(),
 })
 export type Invited = z.infer<typeof Invited>
@@ -40,7 +43,10 @@ const ResetPerson = z.strictObject({
   email,
   second_factor: z.boolean().default(false).describe('Also removes the second factor, for whoever lost it.'),
 })
-const ResetMade = z.object({ reset_url: z.string().describe('As `invitation_url`.'), expires_at_ms: z.number().int() })
+const ResetMade = z.object({
+  reset_url: z.string().nullable().describe('As `invitation_url`.'),
+  expires_at_ms: z.number().int(),
+})
 
 const Person = z.object({
   person_id: z.string(),
@@ -78,7 +84,7 @@ export const peopleRoutes = {
     tag: 'Admin',
     summary: 'Invite a person',
     description:
-      'Makes a link that works once. It makes the account where none has this address; to an account that exists it adds the role after a sign-in, and changes no password. Invite again to replace a link.',
+      'Makes a link that works once. It makes the account where none has this address; to an account that exists it adds the role after a sign-in, and changes no password. Invite again to replace a link. With a mail server the link is mailed and not shown; if the mail fails, nothing changes.',
     body: { schema: { InvitePerson }, examples: { example } },
     answers: {
       200: {
@@ -90,7 +96,7 @@ export const peopleRoutes = {
         } satisfies Invited,
       },
     },
-    errors: ['unknown_company', 'unknown_app'],
+    errors: ['unknown_company', 'unknown_app', 'mail_failed'],
   },
   listPeople: {
     method: 'GET',
@@ -151,7 +157,8 @@ export const peopleRoutes = {
     roles: ['operator'],
     tag: 'Admin',
     summary: 'Let a person set a new password',
-    description: 'Makes a link that works once. Its use ends every session of the person.',
+    description:
+      'Makes a link that works once. Its use ends every session of the person. It is mailed like an invitation.',
     body: { schema: { ResetPerson }, examples: { example: { email: example.email } } },
     answers: {
       200: {
@@ -163,6 +170,6 @@ export const peopleRoutes = {
         },
       },
     },
-    errors: ['unknown_person'],
+    errors: ['unknown_person', 'mail_failed'],
   },
 } satisfies Routes
