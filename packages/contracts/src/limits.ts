@@ -12,6 +12,16 @@ const click_days_max = 90
 export const limits = {
   ...reportLimits,
   ...peopleLimits,
+  /** What needs attention (docs/people.md#what-needs-attention): a consumer that is so far behind, */
+  attention_lag_ms: 5 * 60 * 1000,
+  /** a part of a quota above this, */
+  attention_quota_share: 0.8,
+  /** an old signing secret that ends so soon, */
+  attention_secret_ms: day_ms,
+  /** and an app without events that had some in this time. */
+  attention_silent_days_max: 30,
+  /** Facts of the installation are kept so long. */
+  attention_fresh_ms: 60_000,
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
   sdk_body_bytes_max: 1024 * 1024,
   /** `/event` and `/privacy/delete`, after gunzip. */

@@ -4,6 +4,7 @@ import { countedLog } from '@tributary/service-kit/http/counted-log'
 import { openGuesses } from '@tributary/tenancy/people/guesses'
 import { openPasswords } from '@tributary/tenancy/people/passwords/password-hash'
 import type { FastifyPluginAsync } from 'fastify'
+import { addAttentionRoute } from './attention/attention-route.ts'
 import type { AdminApiDeps } from './deps.ts'
 import { addExportRoute } from './export/export-route.ts'
 import { addAuditLogRoute } from './people/audit-log-route.ts'
@@ -57,6 +58,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addErasureRoutes(app, deps)
       addDeadLetterRoutes(app, deps)
       addSystemRoutes(app, deps)
+      addAttentionRoute(app, deps)
       addReplayRoute(app, deps)
       addSettleRoute(app, deps)
       addRetentionRoute(app, deps)

@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import type { Trouble } from '@tributary/service-kit/service/health'
 import type { LinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import type { IdentityProvider } from '@tributary/tenancy/people/oidc/identity-provider'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
@@ -39,6 +40,8 @@ export interface AdminApiDeps {
   /** The counters of the gateways. */
   keyValue: Pick<KeyValue, 'get' | 'hitWindow'>
   status: () => Promise<SystemStatus>
+  /** Of this process, as in `/health`. */
+  troubles?: readonly (() => readonly Trouble[])[]
   now: () => number
   logger: Logger
   registry: Registry

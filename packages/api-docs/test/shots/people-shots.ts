@@ -106,6 +106,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
       shot('POST /people/remove', 'ok', asToken, { email: 'x@example.com' }),
       shot('POST /people/reset', 'unknown_person', asToken, { email: 'none@example.com' }),
       shot('POST /people/reset', 'ok', asToken, { email: 'ada@example.com' }),
+      shot('GET /attention', 'ok', ada),
       shot('GET /audit-log', 'ok', asToken),
       shot('GET /audit-log', 'ok', asToken, undefined, '/audit-log?format=csv'),
       shot('GET /audit-log', 'invalid_field', asToken, undefined, '/audit-log?limit=0'),

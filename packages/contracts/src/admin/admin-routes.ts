@@ -1,5 +1,6 @@
 import type { Routes } from '../routes/route.ts'
 import { appRoutes } from './apps.ts'
+import { attentionRoutes } from './attention.ts'
 import { companyRoutes } from './companies.ts'
 import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
@@ -27,6 +28,7 @@ export const adminRoutes = {
   ...retentionRoutes,
   ...deadLetterRoutes,
   ...systemRoutes,
+  ...attentionRoutes,
   ...peopleRoutes,
   ...signInRoutes,
   ...oidcRoutes,

@@ -86,6 +86,7 @@ const CompanyUsage = z.object({
     .nullable()
     .describe('Bytes of request bodies that the quota allows; null is unlimited.'),
 })
+export type CompanyUsage = z.infer<typeof CompanyUsage>
 
 /** Rows that a shorter `keep_raw_days` would delete. Events that are on their way are not counted. */
 export const Expiring = z.object({

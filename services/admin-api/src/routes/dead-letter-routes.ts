@@ -22,10 +22,8 @@ import type { AdminApiDeps } from '../deps.ts'
 /** Dead letters: what waits, and the way back to their topics. */
 export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now }: AdminApiDeps): void {
   addRoute(app, deadLetterRoutes.listDeadLetters, async ({ query }) => {
-    const found = topicsOf(query.topic).map(async (topic) =>
-      byReason(topic, await findOpenLetters(broker, topic).catch(throwLogAway)),
-    )
-    return { dead: (await Promise.all(found)).flat() }
+    const chosen = topicsOf(query.topic)
+    return { dead: await listDead(broker, chosen) }
   })
 
   const stop = new AbortController()
@@ -44,6 +42,12 @@ export function addDeadLetterRoutes(app: FastifyInstance, { pool, broker, now }:
       await pause(look_pause_ms, undefined, { signal: stop.signal }).catch(() => {})
     }
   })
+}
+
+/** The dead letters that wait, by topic and reason. */
+export async function listDead(log: ReadableLog, of: readonly Topic[] = consumedTopics): Promise<DeadLetters['dead']> {
+  const found = of.map(async (topic) => byReason(topic, await findOpenLetters(log, topic).catch(throwLogAway)))
+  return (await Promise.all(found)).flat()
 }
 
 /** The number of the work. What it changes is in the audit log before it begins. */

@@ -1,6 +1,6 @@
 import { addRoute } from '@tributary/admin-http/add-route'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
-import { companyRoutes } from '@tributary/contracts/admin/companies'
+import { type CompanyUsage, companyRoutes } from '@tributary/contracts/admin/companies'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
@@ -26,18 +26,26 @@ export function addExpiringRoute(app: FastifyInstance, { pool, clickhouse, now }
 }
 
 /** Use of a month (`?month=yyyy-mm`, this one by default) against the cap; a month long gone counts 0. */
-export function addUsageRoute(app: FastifyInstance, { pool, keyValue, now }: AdminApiDeps): void {
-  addRoute(app, companyRoutes.getCompanyUsage, async ({ params: { id }, query: { month } }) => {
-    const at_ms = month === undefined ? now() : Date.parse(`${month}-01`)
-    const { monthly_quota } = await getCompany(pool, id)
-    const keys = [quotaKey(id, at_ms), rejectedKey(id, at_ms), bodyBytesKey(id, at_ms)]
-    const totals = Promise.all(keys.map((key) => keyValue.get(key)))
-    const [used, rejected, body_bytes] = await totals.catch((cause: unknown) => {
-      throw new CodedError('unavailable', { message: 'The counters are away.', cause })
-    })
-    return {
-      ...{ company_id: id, month: monthOf(at_ms), used: used ?? 0, rejected: rejected ?? 0 },
-      ...{ body_bytes: body_bytes ?? 0, monthly_quota, body_bytes_max: bodyBytesMax(monthly_quota) },
-    }
+export function addUsageRoute(app: FastifyInstance, deps: AdminApiDeps): void {
+  addRoute(app, companyRoutes.getCompanyUsage, ({ params: { id }, query: { month } }) =>
+    readUsage(deps, id, month === undefined ? deps.now() : Date.parse(`${month}-01`)),
+  )
+}
+
+/** Use of the month of a time. Throws `unknown_company`, and `unavailable` while the counters are away. */
+export async function readUsage(
+  { pool, keyValue }: Pick<AdminApiDeps, 'pool' | 'keyValue'>,
+  id: string,
+  at_ms: number,
+): Promise<CompanyUsage> {
+  const { monthly_quota } = await getCompany(pool, id)
+  const keys = [quotaKey(id, at_ms), rejectedKey(id, at_ms), bodyBytesKey(id, at_ms)]
+  const totals = Promise.all(keys.map((key) => keyValue.get(key)))
+  const [used, rejected, body_bytes] = await totals.catch((cause: unknown) => {
+    throw new CodedError('unavailable', { message: 'The counters are away.', cause })
   })
+  return {
+    ...{ company_id: id, month: monthOf(at_ms), used: used ?? 0, rejected: rejected ?? 0 },
+    ...{ body_bytes: body_bytes ?? 0, monthly_quota, body_bytes_max: bodyBytesMax(monthly_quota) },
+  }
 }

@@ -1,0 +1,55 @@
+import type { SystemStatus } from '@tributary/contracts/admin/system'
+import { limits } from '@tributary/contracts/limits'
+import type { Trouble } from '@tributary/service-kit/service/health'
+import type { AdminApiDeps } from '../deps.ts'
+import { listDead } from '../routes/dead-letter-routes.ts'
+import { item, type Look } from './looked.ts'
+
+type SystemDeps = Pick<AdminApiDeps, 'status' | 'broker' | 'troubles' | 'now'>
+
+/** The facts of the installation: those of `/status`, `/dead-letters` and `/health`. */
+export const systemLooks = ({ status, broker, troubles = [], now }: SystemDeps): Look[] => [
+  {
+    codes: ['binding_down', 'consumer_lags'],
+    async find() {
+      const found = await status()
+      return [...downOf(found), ...lagsOf(found, now())]
+    },
+  },
+  {
+    codes: ['dead_letters'],
+    find: async () =>
+      (await listDead(broker)).map(({ topic, reason, count, first_ms: since_ms }) =>
+        item('dead_letters', {
+          ...{ since_ms, message: `${count} dead letters wait in ${topic} (${reason}).` },
+          fix: `Fix the reason, then: npx tributary dead retry --topic ${topic} --reason ${reason}`,
+        }),
+      ),
+  },
+  { codes: ['process_trouble'], find: async () => troubles.flatMap((look) => look()).map(ofTrouble) },
+]
+
+const downOf = ({ bindings }: SystemStatus) =>
+  Object.entries(bindings)
+    .filter(([, { status }]) => status === 'down')
+    .map(([name]) =>
+      item('binding_down', {
+        message: `${name} does not answer.`,
+        fix: 'Start it, or look at its log: npx tributary doctor',
+      }),
+    )
+
+const lagsOf = ({ consumers }: SystemStatus, now_ms: number) =>
+  consumers
+    .filter(({ oldest_unwritten_ms: age_ms }) => age_ms !== null && age_ms > limits.attention_lag_ms)
+    .map(({ name, topic, lag, oldest_unwritten_ms: age_ms }) =>
+      item('consumer_lags', {
+        since_ms: now_ms - (age_ms ?? 0),
+        message: `${name} has ${lag} records of ${topic} to write.`,
+        fix: `Does ${name} run? Its log names what it waits for.`,
+      }),
+    )
+
+/** Disks, erasures that wait, keys that do not fit: what this process says of itself. */
+const ofTrouble = ({ code, message, fix }: Trouble) =>
+  item('process_trouble', { message: `${code}: ${message}`, fix: fix ?? 'npx tributary doctor' })

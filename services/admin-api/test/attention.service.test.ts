@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type AttentionItem, attentionDocs } from '@tributary/contracts/admin/attention'
+import type { SystemStatus } from '@tributary/contracts/admin/system'
+import { day_ms, limits } from '@tributary/contracts/limits'
+import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { quota_kept_ms, quotaKey } from '@tributary/tenancy/quota/quota-key'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { expect, test } from 'vitest'
+import { peopleWorld } from './people/people-world.ts'
+
+const broker = memoryBroker(4, Date.now)
+const keyValue = memoryKeyValue(Date.now)
+const status: SystemStatus = { ready: true, consumers: [], bindings: {} }
+const disk = { code: 'disk_low', message: 'The disk has 1 GiB left.', fix: 'make room', refuses: false }
+/** Last day with events by app. */
+const lastDays = new Map<string, string>()
+let isAway = false
+const clickhouse = {
+  async query<Row>(sql: string) {
+    if (isAway) throw new Error('ClickHouse is away')
+    return [...lastDays].flatMap(([app_id, last_day]) => (sql.includes(app_id) ? [{ app_id, last_day } as Row] : []))
+  },
+}
+const world = peopleWorld({ broker, keyValue, clickhouse, status: async () => status, troubles: [() => [disk]] })
+const { ask, clock, newApp, signedIn } = world
+const items = async (browser: { ask: typeof ask | Awaited<ReturnType<typeof signedIn>>['ask'] }) =>
+  (await browser.ask('GET', '/attention')).body.items as AttentionItem[]
+const codes = async (browser: Parameters<typeof items>[0]) => (await items(browser)).map(({ code }) => code)
+const utcDay = (at_ms: number) => new Date(at_ms).toISOString().slice(0, 10)
+
+test('operators see what the installation says of itself, and nothing of a company', async () => {
+  await newApp()
+  const operator = await signedIn('operator')
+  expect(await codes(operator)).toEqual(['process_trouble'])
+  clock.now_ms += limits.attention_fresh_ms
+  status.bindings = { analytics: { status: 'down', latency_ms: 2000 }, database: { status: 'ok', latency_ms: 1 } }
+  const lag = { topic: 'events.accepted.v1', lag: 5 }
+  status.consumers = [
+    { name: 'event-writer', ...lag, oldest_unwritten_ms: limits.attention_lag_ms + 1 },
+    { name: 'install-finder', ...lag, oldest_unwritten_ms: limits.attention_lag_ms },
+  ]
+  const headers = { reason: 'invalid', source_offset: '1', first_seen_ms: '5', attempts: '1' }
+  const topic = deadLetterTopic(topics.eventsAccepted).name
+  await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from('{}'), headers }])
+  const found = await items(operator)
+  expect(found.map(({ code, company_id }) => [code, company_id])).toEqual(
+    ['binding_down', 'consumer_lags', 'dead_letters', 'process_trouble'].map((code) => [code, null]),
+  )
+  expect(found[0]?.message).toBe('analytics does not answer.')
+  expect(found[1]).toMatchObject({ since_ms: clock.now_ms - limits.attention_lag_ms - 1 })
+  expect(found[2]?.fix).toContain('dead retry --topic events.accepted.v1 --reason invalid')
+  expect(found[3]).toMatchObject({ message: 'disk_low: The disk has 1 GiB left.', fix: 'make room' })
+  expect(await items(world)).toEqual(found)
+})
+
+test('people see the facts of their companies and apps, and of no other', async () => {
+  const [one, other] = [await newApp(), await newApp()]
+  const second = (await ask('POST', '/apps', { company_id: one.company_id, name: 'Second', platform: 'android' })).body
+  const owner = await signedIn('owner', one.company_id)
+  const agency = await signedIn('analyst', one.company_id, { app_ids: [second.app_id] })
+  const stranger = await signedIn('owner', other.company_id)
+  expect(await items(owner)).toEqual([])
+
+  await ask('PATCH', `/companies/${one.company_id}`, { monthly_quota: 1000 })
+  const spend = (n: number) => keyValue.addCapped(quotaKey(one.company_id, clock.now_ms), n, null, quota_kept_ms)
+  await spend(800)
+  expect(await codes(owner)).toEqual([])
+  await spend(1)
+  lastDays.set(one.app_id, utcDay(clock.now_ms - 2 * day_ms)).set(second.app_id, utcDay(clock.now_ms - day_ms))
+  expect(await items(owner)).toMatchObject([
+    {
+      code: 'quota_nearly_used',
+      company_id: one.company_id,
+      app_id: null,
+      message: '80 % of the events of this month are used.',
+    },
+    { code: 'app_silent', app_id: one.app_id, since_ms: Date.parse(utcDay(clock.now_ms - day_ms)) },
+  ])
+  expect(await items(agency)).toEqual([])
+  lastDays.set(second.app_id, utcDay(clock.now_ms - 9 * day_ms))
+  await ask('POST', `/apps/${second.app_id}/rotate-secret`, { overlap_hours: 25 })
+  expect(await codes(agency)).toEqual(['app_silent'])
+  await ask('POST', `/apps/${second.app_id}/rotate-secret`, { overlap_hours: 23 })
+  expect(await items(agency)).toMatchObject([
+    { code: 'secret_ends', app_id: second.app_id },
+    { code: 'app_silent', app_id: second.app_id },
+  ])
+  expect(await items(stranger)).toEqual([])
+  await ask('POST', `/companies/${one.company_id}/suspend`)
+  expect(await codes(agency)).toEqual([])
+})
+
+test('a part that is away hides nothing of the others, and is named', async () => {
+  const { company_id, app_id } = await newApp()
+  const owner = await signedIn('owner', company_id)
+  await ask('POST', `/apps/${app_id}/rotate-secret`, { overlap_hours: 1 })
+  isAway = true
+  const { body } = await owner.ask('GET', '/attention')
+  expect(body).toMatchObject({ items: [{ code: 'secret_ends' }], unchecked: ['app_silent'] })
+  isAway = false
+  expect((await owner.ask('GET', '/attention')).body.unchecked).toEqual([])
+})
+
+test('each code leads to a section of the documents', () => {
+  for (const [code, address] of Object.entries(attentionDocs)) {
+    const [, page, section] = /^\/docs\/(\w+)#([\w-]+)$/.exec(address) ?? []
+    const text = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', `${page}.md`), 'utf8')
+    const sections = [...text.matchAll(/^##+ (.+)$/gm)].map(([, title = '']) =>
+      title.toLowerCase().replaceAll(' ', '-'),
+    )
+    expect(sections, code).toContain(section)
+  }
+})
