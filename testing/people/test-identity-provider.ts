@@ -17,10 +17,13 @@ export interface TestIdentityProvider {
   signIn(authorization_url: string, subject: string): Promise<URL>
   /** Changes the claims of id tokens, which are signed again; null: none. */
   alter: ((claims: ProviderClaims) => ProviderClaims) | null
+  /** Signs altered id tokens with a key that is not its own. */
+  forges: boolean
   close(): Promise<void>
 }
 
 const client_id = 'tributary'
+const newKey = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
 
 /** Starts one that sends browsers back to this address; null: to any. `email_in`: where it gives claims besides the subject. */
 export async function startIdentityProvider(
@@ -31,7 +34,7 @@ export async function startIdentityProvider(
   await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const client_secret = randomBytes(24).toString('hex')
-  const keys = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const keys = newKey()
   const jwk = { ...keys.export({ format: 'jwk' }), kid: 'test', use: 'sig', alg: 'RS256' }
   const accounts = new Map<string, ProviderClaims>()
   let next_subject = ''
@@ -63,8 +66,10 @@ export async function startIdentityProvider(
     },
   })
   if (redirect_uri === null) provider.Client.prototype.redirectUriAllowed = () => true
-  const own = { issuer, client_id, client_secret, accounts, alter: null } as Pick<TestIdentityProvider, 'alter'> &
-    Omit<TestIdentityProvider, 'signIn' | 'close'>
+  const own = { issuer, client_id, client_secret, accounts, alter: null, forges: false } as Omit<
+    TestIdentityProvider,
+    'signIn' | 'close'
+  >
   provider.use(async (ctx: KoaContextWithOIDC, next) => {
     if (ctx.path.startsWith('/interaction/')) {
       ctx.respond = false
@@ -76,7 +81,9 @@ export async function startIdentityProvider(
   })
   const sign = (claims: ProviderClaims): string => {
     const text = `${encode({ alg: 'RS256', kid: 'test' })}.${encode(claims)}`
-    return `${text}.${createSign('sha256').update(text).sign(keys, 'base64url')}`
+    return `${text}.${createSign('sha256')
+      .update(text)
+      .sign(own.forges ? newKey() : keys, 'base64url')}`
   }
   server.on('request', provider.callback())
   return Object.assign(own, {

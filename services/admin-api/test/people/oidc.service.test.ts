@@ -157,6 +157,23 @@ describe('an answer of the identity provider', () => {
     expect(await finish(openBrowser(), operator())).toMatchObject({ status: 303 })
   })
 
+  test('with a token that another key has signed opens nothing', async () => {
+    Object.assign(provider, { alter: (claims: object) => claims, forges: true })
+    expect(await finish(openBrowser(), operator())).toMatchObject(failed)
+    provider.forges = false
+    expect(await finish(openBrowser(), operator())).toMatchObject({ status: 303 })
+    provider.alter = null
+  })
+
+  test('that is forged uses the sign-in up: the right one comes too late', async () => {
+    const browser = openBrowser()
+    const back = await comeBack(browser, operator())
+    const cookie = browser.cookies.get('tributary_8080_oidc')!
+    await browser.ask('GET', '/sign-in/oidc/callback?code=forged&state=forged')
+    browser.cookies.set('tributary_8080_oidc', cookie)
+    expect(await browser.ask('GET', back)).toMatchObject(failed)
+  })
+
   test('that says no is an error with a code', async () => {
     const browser = openBrowser()
     const state = new URL((await browser.ask('POST', '/sign-in/oidc')).body.authorization_url).searchParams.get('state')
