@@ -231,6 +231,24 @@ export function keyValueSuite(name: string, start: () => Promise<KeyValueUnderTe
       })
     })
 
+    it('reads the texts of a ring after a position, the newest first cut', async () => {
+      expect(await keyValue.read(key, 0, 10)).toEqual({ texts: [], position: 0 })
+      for (const text of ['a', 'b', 'c', 'd']) await keyValue.append(key, text, 3, long_ms)
+      expect(await keyValue.read(key, 0, 10)).toEqual({ texts: ['b', 'c', 'd'], position: 4 })
+      expect(await keyValue.read(key, 2, 10)).toEqual({ texts: ['c', 'd'], position: 4 })
+      expect(await keyValue.read(key, 2, 1)).toEqual({ texts: ['d'], position: 4 })
+      expect(await keyValue.read(key, 4, 10)).toEqual({ texts: [], position: 4 })
+      expect(await keyValue.read(key, 0, 0)).toEqual({ texts: [], position: 4 })
+      expect(await keyValue.read(`${key}:other`, 0, 10)).toEqual({ texts: [], position: 0 })
+    })
+
+    it('ends each text of a ring by itself, and reads a ring that began anew from its first text', async () => {
+      await keyValue.append(key, 'old', 3, 400)
+      await keyValue.append(key, 'new', 3, long_ms)
+      await vi.waitFor(async () => expect((await keyValue.read(key, 0, 10)).texts).toEqual(['new']), patience)
+      expect(await keyValue.read(key, 1000, 10)).toEqual({ texts: ['new'], position: 2 })
+    })
+
     it('keeps keys apart', async () => {
       await keyValue.hitWindow(key, 1, long_ms)
       expect(await keyValue.hitWindow(`${key}:other`, 1, long_ms)).toMatchObject({ allowed: true })

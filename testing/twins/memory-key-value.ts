@@ -1,4 +1,5 @@
 import type { KeyValue } from '@tributary/key-value/key-value'
+import { openRings } from '@tributary/key-value/rings'
 
 export interface MemoryKeyValue extends KeyValue {
   totals: Map<string, number>
@@ -10,6 +11,7 @@ export interface MemoryKeyValue extends KeyValue {
 export function memoryKeyValue(now: () => number): MemoryKeyValue {
   const hits = new Map<string, number[]>()
   const marks = new Map<string, { mark_id: string; total: number }>()
+  const rings = openRings(now)
   const store: MemoryKeyValue = {
     is_local: true,
     totals: new Map(),
@@ -59,6 +61,14 @@ export function memoryKeyValue(now: () => number): MemoryKeyValue {
       if (store.fault) throw store.fault
       store.totals.delete(key)
       marks.delete(key)
+    },
+    async append(...ring) {
+      if (store.fault) throw store.fault
+      await rings.append(...ring)
+    },
+    async read(...ring) {
+      if (store.fault) throw store.fault
+      return rings.read(...ring)
     },
     checkHealth: async () => {
       throw new Error('counters in memory are never ready: they are for tests')

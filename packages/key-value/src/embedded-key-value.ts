@@ -1,6 +1,7 @@
 import { open } from 'lmdb'
 import { committed, type Entry, openShelf } from './embedded-shelf.ts'
 import type { KeyValue } from './key-value.ts'
+import { openRings } from './rings.ts'
 import { hitSlidingWindow } from './sliding-window.ts'
 
 export interface EmbeddedKeyValueOptions {
@@ -38,6 +39,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
     written_at_flush_only: true,
     isOver: ({ hits }, now_ms) => hits[0]! > now_ms,
   })
+  const rings = openRings(now)
   let closing: Promise<void> | null = null
 
   async function sweep(): Promise<number> {
@@ -63,6 +65,7 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
 
   async function close() {
     clearInterval(sweeping)
+    rings.close()
     await Promise.allSettled([counters.flush(), windows.flush()])
     await env.close()
   }
@@ -120,6 +123,14 @@ export async function openEmbeddedKeyValue({ dir, now }: EmbeddedKeyValueOptions
     async remove(key) {
       assertOpen()
       counters.remove(key)
+    },
+    async append(...ring) {
+      assertOpen()
+      await rings.append(...ring)
+    },
+    async read(...ring) {
+      assertOpen()
+      return rings.read(...ring)
     },
     async checkHealth() {
       assertOpen()

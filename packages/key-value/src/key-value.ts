@@ -15,6 +15,13 @@ export interface WindowHit {
   retry_after_ms: number
 }
 
+export interface RingTexts {
+  /** Oldest first. */
+  texts: string[]
+  /** The position of the last text that was ever appended; 0 for a ring that is not there. */
+  position: number
+}
+
 /** Counters shared by all gateways: Redis, or its embedded twin on lmdb. Every method is one atomic step. */
 export interface KeyValue {
   /** True if steps are done in this process, without a round trip: reserving ahead then saves nothing. */
@@ -44,6 +51,13 @@ export interface KeyValue {
   get(key: string, ttl_ms?: number): Promise<number | null>
   /** Removes a counter with its name, which may name a person. */
   remove(key: string): Promise<void>
+  /** Appends to a ring of at most `max` texts. Each text ends by itself `ttl_ms` after it came. The embedded store keeps it in memory alone. */
+  append(key: string, text: string, max: number, ttl_ms: number): Promise<void>
+  /**
+   * The newest texts of a ring that came after a position, at most `limit`. Positions begin anew when all texts have ended: one
+   * that lies ahead reads from the first.
+   */
+  read(key: string, after: number, limit: number): Promise<RingTexts>
   checkHealth(): Promise<void>
   close(): Promise<void>
 }

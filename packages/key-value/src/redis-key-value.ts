@@ -1,7 +1,15 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { KeyValue } from './key-value.ts'
 import { openRedisClient, type RedisClientOptions } from './redis-client.ts'
-import { addCappedScript, getScript, hitWindowScript, markScript, reconcileScript } from './redis-scripts.ts'
+import {
+  addCappedScript,
+  appendScript,
+  getScript,
+  hitWindowScript,
+  markScript,
+  readScript,
+  reconcileScript,
+} from './redis-scripts.ts'
 
 /**
  * Counters in Redis, shared by all gateways: each method is one script on one key, so it is atomic, and any key may live
@@ -23,6 +31,8 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
   const mark = script('tributaryMark', markScript)
   const reconcile = script('tributaryReconcile', reconcileScript)
   const hitWindow = script('tributaryHitWindow', hitWindowScript)
+  const append = script('tributaryAppend', appendScript)
+  const read = script('tributaryRead', readScript)
   let closing: Promise<unknown> | null = null
 
   return {
@@ -51,6 +61,13 @@ export async function openRedisKeyValue(options: RedisClientOptions): Promise<Ke
     async remove(key) {
       await redis.del(counterKey(key)).catch(away)
     },
+    async append(key, text, max, ttl_ms) {
+      await append(ringKey(key), text, max, ttl_ms)
+    },
+    async read(key, after, limit) {
+      const [position, ...texts] = await read(ringKey(key), after, limit)
+      return { texts: texts.map(String), position: Number(position) }
+    },
     async checkHealth() {
       await redis.ping().catch(away)
     },
@@ -67,3 +84,5 @@ function away(cause: unknown): never {
 
 const counterKey = (key: string) => `tributary:counter:${key}`
 const windowKey = (key: string) => `tributary:window:${key}`
+/** Its texts have this key with their position behind it. The braces keep them on one node of a cluster. */
+const ringKey = (key: string) => `tributary:ring:{${key}}`

@@ -84,3 +84,26 @@ if hits >= limit then
   wait = blocking and tonumber(blocking) + window - now or window
 end
 return {allowed, math.max(0, limit - hits), wait}`
+
+/**
+ * `append`: KEYS ring, which counts its texts; ARGV text, max, ttl_ms; answers {}. Each text has a key of its own: entries of a
+ * stream of Redis have no expiry.
+ */
+export const appendScript = `
+local last = redis.call('INCR', KEYS[1])
+redis.call('PEXPIRE', KEYS[1], ARGV[3])
+redis.call('SET', string.format('%s:%.0f', KEYS[1], last), ARGV[1], 'PX', ARGV[3])
+redis.call('DEL', string.format('%s:%.0f', KEYS[1], last - tonumber(ARGV[2])))
+return {}`
+
+/** `read`: KEYS ring; ARGV after, limit; answers {position, text...}. */
+export const readScript = `
+local last = tonumber(redis.call('GET', KEYS[1]) or '0')
+local after = tonumber(ARGV[1])
+if after > last then after = 0 end
+local answer = {last}
+for at = math.max(after, last - tonumber(ARGV[2])) + 1, last do
+  local text = redis.call('GET', string.format('%s:%.0f', KEYS[1], at))
+  if text then answer[#answer + 1] = text end
+end
+return answer`
