@@ -59,11 +59,14 @@ const mapAnswers = (answers: Route['answers'], map: (answer: Answer, status: num
 
 const lines_type = 'application/x-ndjson'
 /** Content types beside JSON. */
+/** Content types of an answer that is many, each with the schema. */
+const many_types = { lines: lines_type, events: 'text/event-stream' }
 const other_types = { 'json or lines': lines_type, 'json or csv': 'text/csv' }
 
 function answerContent({ schema, content_type, example, form }: Answer): JsonSchema {
   if (schema === undefined) return {}
-  if (form === 'lines') return { content: content({ type: 'string', contentSchema: toSchema(schema) }, lines_type, []) }
+  if (form === 'lines' || form === 'events')
+    return { content: content({ type: 'string', contentSchema: toSchema(schema) }, many_types[form], []) }
   return {
     content: {
       ...content(toSchema(schema), content_type, example === undefined ? [] : [['example', example]]),

@@ -1,3 +1,4 @@
+import { liveLimits } from './admin/live/live-limits.ts'
 import { peopleLimits } from './admin/people/people-limits.ts'
 import { reportLimits } from './report-limits.ts'
 
@@ -12,6 +13,7 @@ const click_days_max = 90
 export const limits = {
   ...reportLimits,
   ...peopleLimits,
+  ...liveLimits,
   /** What needs attention (docs/people.md#what-needs-attention): a consumer that is so far behind, */
   attention_lag_ms: 5 * 60 * 1000,
   /** a part of a quota above this, */

@@ -8,6 +8,8 @@ import { Counter, Histogram, type Registry } from 'prom-client'
 /** What a route learns about its request, for its log line and the metrics. */
 interface IngestFacts {
   company_id?: string
+  /** A signature or a server key proves who sent it. */
+  proven: boolean
   app_id?: string
   /** Bytes on the wire. */
   bytes: number
@@ -32,8 +34,12 @@ export interface Observers {
 }
 
 /** Notes the sender, for the log line of a request and for its share. Requests that no door observes need no note. */
-export function noteSender(request: FastifyRequest, { app_id, company_id }: { app_id: string; company_id: string }) {
-  if (request.ingest) Object.assign(request.ingest, { app_id, company_id })
+export function noteSender(
+  request: FastifyRequest,
+  { app_id, company_id }: { app_id: string; company_id: string },
+  { proven = false } = {},
+): void {
+  if (request.ingest) Object.assign(request.ingest, { app_id, company_id, proven })
 }
 
 /** Counts and logs every request of the gateway once, when its answer is out. */
@@ -43,7 +49,7 @@ export function observeRequests(app: FastifyInstance, { registry, logger, gatewa
 
   app.decorateRequest('ingest', null as unknown as IngestFacts)
   app.addHook('onRequest', (request, _reply, done) => {
-    request.ingest = { bytes: 0, accepted: 0, rejected: new Map(), code: 'ok' }
+    request.ingest = { bytes: 0, proven: false, accepted: 0, rejected: new Map(), code: 'ok' }
     done()
   })
   app.addHook('onError', (request, _reply, error, done) => {

@@ -82,6 +82,7 @@ export function takeSigned(request: FastifyRequest, now_ms: number): SdkSender &
   if (!isSigned(sender.app, wire, headers['x-service-signature'] as string, now_ms)) {
     throw new CodedError('bad_signature', { message: usual_causes })
   }
+  ingest.proven = true
   request.takeShareAsSigned()
   return { ...sender, wire }
 }

@@ -43,7 +43,7 @@ export async function authenticateServerKey(
   const { headers, refusal } = await keyRate.spend(key.key_id)
   reply.headers(headers)
   if (key.company_status === 'suspended') throw new CodedError('company_suspended')
-  noteSender(request, key)
+  noteSender(request, key, { proven: true })
   if (refusal !== null) throw refusal
   if (!key.scopes.includes(rule.scope)) throw new CodedError('scope_missing', { message: rule.scope_missing })
   return key

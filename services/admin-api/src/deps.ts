@@ -37,8 +37,8 @@ export interface AdminApiDeps {
   /** Dead letters, and how far consumers have read. */
   broker: Pick<Broker, 'consume' | 'groupOffsets'>
   clickhouse: Pick<Clickhouse, 'query'>
-  /** The counters of the gateways. */
-  keyValue: Pick<KeyValue, 'get' | 'hitWindow'>
+  /** The counters of the gateways, and what they show of requests. */
+  keyValue: Pick<KeyValue, 'get' | 'hitWindow' | 'append' | 'read'>
   status: () => Promise<SystemStatus>
   /** Of this process, as in `/health`. */
   troubles?: readonly (() => readonly Trouble[])[]

@@ -7,6 +7,7 @@ import { createQuota } from '@tributary/tenancy/quota/quota'
 import type { FastifyPluginAsync } from 'fastify'
 import type { GatewayDeps } from './deps.ts'
 import { createJudgeBodies } from './judge/threads/judge-bodies.ts'
+import { showRequests } from './live/show-requests.ts'
 import { createKnownInstalls, type KnownInstalls } from './privacy/known-installs.ts'
 import { privacyRoute, privacyRoutes } from './privacy/privacy-route.ts'
 import { createQueuedErasures } from './privacy/queued-erasures.ts'
@@ -39,6 +40,7 @@ export const ingestGateway =
     const deps = { ...gateway, broker, bodies, ...limited, knownInstalls, erasures: createQueuedErasures(counters) }
     corsHeaders(app, declaredRoutes)
     openDoor(app, gateway)
+    showRequests(app, gateway)
     eventRoute(app, deps)
     s2sEventRoute(app, deps)
     s2sBulkRoute(app, deps)

@@ -19,8 +19,8 @@ export interface GatewayDeps extends DoorDeps {
   audit: Pick<AuditStore, 'putOnce' | 'get'>
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish'>
-  /** Counts requests of a key and events of a company, and knows which installs are queued for erasure. */
-  keyValue: Pick<KeyValue, 'addCapped' | 'reconcile' | 'is_local' | 'get' | 'hitWindow' | 'remove'>
+  /** Counts requests of a key and events of a company, and knows which installs are queued for erasure; shows what comes in to who watches. */
+  keyValue: Pick<KeyValue, 'addCapped' | 'reconcile' | 'is_local' | 'get' | 'hitWindow' | 'remove' | 'append' | 'read'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */
   partitions: number
 }

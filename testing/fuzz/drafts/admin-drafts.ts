@@ -11,7 +11,9 @@ import { type Draft, type Header, strange } from './draft.ts'
  * counted, since mutated requests of erasure and mutated events name the same ones.
  */
 const routes: readonly Route[] = Object.values(adminRoutes as Record<string, Route>).filter(
-  (route) => route !== adminRoutes.runErasures && Object.values(route.answers).every(({ form }) => form !== 'lines'),
+  (route) =>
+    route !== adminRoutes.runErasures &&
+    Object.values(route.answers).every(({ form }) => form !== 'lines' && form !== 'events'),
 )
 
 /** A request to a route of the admin API: what it changes is the victim's alone. */

@@ -6,6 +6,7 @@ import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
+import { liveRoutes } from './live/live.ts'
 import { auditLogRoutes } from './people/audit-log.ts'
 import { oidcRoutes } from './people/oidc.ts'
 import { ownAccountRoutes } from './people/own-account.ts'
@@ -34,4 +35,5 @@ export const adminRoutes = {
   ...oidcRoutes,
   ...ownAccountRoutes,
   ...auditLogRoutes,
+  ...liveRoutes,
 } satisfies Routes

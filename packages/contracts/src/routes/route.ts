@@ -75,8 +75,8 @@ interface RouteAnswer {
   description: string
   /** `application/json` when absent. */
   content_type?: string
-  /** Lines of JSON, each with the schema; or JSON that may also come as lines or as CSV. JSON when absent. */
-  form?: 'lines' | 'json or lines' | 'json or csv'
+  /** Lines of JSON or server-sent events, each with the schema; or JSON that may also come as lines or as CSV. JSON when absent. */
+  form?: 'lines' | 'events' | 'json or lines' | 'json or csv'
   example?: unknown
 }
 

@@ -74,22 +74,36 @@ export async function beginSession(
 }
 
 /** The session of a token, ended ones too; null where there is none. */
-export const findSession = (client: Client, session_hash: Buffer): Promise<OpenSession | null> =>
-  findWhere(client, 's.session_hash = $1', session_hash)
+export async function findSession(client: Client, session_hash: Buffer): Promise<OpenSession | null> {
+  return (await findSessions(client, [session_hash])).get(session_hash.toString('base64')) ?? null
+}
 
-/** The same by its id. */
-export const findSessionById = (client: Client, session_id: string): Promise<OpenSession | null> =>
-  findWhere(client, 's.session_id = $1', session_id)
+/** The sessions of these tokens by base64 of their hashes, ended ones too. Nothing notes that they are used. */
+export async function findSessions(
+  client: Client,
+  session_hashes: readonly Buffer[],
+): Promise<Map<string, OpenSession>> {
+  const rows = await findWhere(client, 's.session_hash = ANY($1)', session_hashes)
+  return new Map(rows.map(({ session_hash, ...session }) => [session_hash.toString('base64'), session]))
+}
 
-async function findWhere(client: Client, condition: string, value: Buffer | string): Promise<OpenSession | null> {
-  const { rows } = await client.query<OpenSession>(
-    `SELECT s.session_id, s.person_id, p.email, s.complete, ${times}, ${epochMs('s.proven_at')} AS proven_at_ms, s.proven_by,
+/** The session of an id, an ended one too; null where there is none. */
+export async function findSessionById(client: Client, session_id: string): Promise<OpenSession | null> {
+  const [row] = await findWhere(client, 's.session_id = $1', session_id)
+  if (row === undefined) return null
+  const { session_hash: _, ...session } = row
+  return session
+}
+
+async function findWhere(client: Client, condition: string, value: readonly Buffer[] | string) {
+  const { rows } = await client.query<OpenSession & { session_hash: Buffer }>(
+    `SELECT s.session_hash, s.session_id, s.person_id, p.email, s.complete, ${times}, ${epochMs('s.proven_at')} AS proven_at_ms, s.proven_by,
        ARRAY(SELECT json_build_object('role', m.role, 'company_id', m.company_id, 'apps', m.apps)
              FROM memberships m WHERE m.person_id = s.person_id ORDER BY m.id) AS memberships
      FROM sessions s JOIN people p USING (person_id) WHERE ${condition}`,
     [value],
   )
-  return rows[0] ?? null
+  return rows
 }
 
 /** Notes that a session was used; its last request is known to the minute. */

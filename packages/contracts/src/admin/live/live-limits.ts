@@ -1,0 +1,45 @@
+/** Limits of the live view of an app (docs/people.md#live-view). */
+export const liveLimits = {
+  /** How often gateways look which apps are watched, and watchers say so; one that says nothing for longer is gone. */
+  live_watch_ms: 1000,
+  live_watch_ms_max: 3000,
+  /** Apps that are watched at the same time. */
+  live_apps_max: 500,
+  /** How often gateways write to the feed of an app, and how often it is read. */
+  live_flush_ms: 250,
+  /** How long the feed keeps what was written, and how many writes of all gateways. */
+  live_kept_ms: 60_000,
+  live_writes_max: 256,
+  /** Of one app in one write of one gateway: each kind of event apart, and those that no signature proves. */
+  live_events_of_write_max: 50,
+  live_unproven_of_write_max: 5,
+  /** Characters of one write. */
+  live_write_chars_max: 64 * 1024,
+  /** Bytes of bodies that a gateway reads for one write of one app, and for those of all apps. */
+  live_read_bytes_max: 256 * 1024,
+  live_read_bytes_of_all_max: 1024 * 1024,
+  /** The part of a body that is read. */
+  live_body_bytes_max: 64 * 1024,
+  /** Characters of the JSON of an event; more are cut. */
+  live_raw_chars_max: 2048,
+  /** Events a second of one stream; those that no signature proves have this part of it. */
+  live_events_per_s_max: 50,
+  live_unproven_per_s_max: 10,
+  /** Characters that wait for a slow reader; it misses what comes beyond. */
+  live_waiting_chars_max: 256 * 1024,
+  /** A reader that takes nothing for so long is cut. */
+  live_stalled_ms_max: 30_000,
+  live_heartbeat_ms: 15_000,
+  /** How often it is asked whether sessions of streams go on. */
+  live_session_ms: 1000,
+  /** Streams of one process, and of one session. */
+  live_streams_max: 1000,
+  live_streams_of_session_max: 4,
+  /** Refusals that are kept of an app and a code, and for how long. */
+  refusals_kept_max: 20,
+  refusals_kept_ms: 24 * 3600 * 1000,
+  /** Between two writes of kept refusals, how many of them one gateway makes, and bodies of one app that are read for them. */
+  refusals_flush_ms: 1000,
+  refusals_of_flush_max: 200,
+  refusals_waiting_max: 2000,
+} as const

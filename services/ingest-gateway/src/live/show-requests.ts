@@ -1,0 +1,46 @@
+import { limits } from '@tributary/contracts/limits'
+import type { FastifyInstance } from 'fastify'
+import type { GatewayDeps } from '../deps.ts'
+import { createKeptRefusals } from './kept-refusals.ts'
+import { createLiveFeed } from './live-feed.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The error that is answered. */
+    answered_error: Error | null
+  }
+}
+
+type ShowDeps = Pick<GatewayDeps, 'keyValue' | 'now' | 'registry'>
+
+/**
+ * Shows the requests of apps to who watches them, and keeps their last refusals. All of it happens after the answer is out; a store
+ * that is slow or away neither delays nor changes one.
+ */
+export function showRequests(app: FastifyInstance, { keyValue, now, registry }: ShowDeps): void {
+  const feed = createLiveFeed({ keyValue, registry, elapsed: () => performance.now() })
+  const refusals = createKeptRefusals({ keyValue })
+  const timers = [
+    setInterval(() => void feed.look(), limits.live_watch_ms),
+    setInterval(() => void feed.flush(), limits.live_flush_ms),
+    setInterval(() => void refusals.flush(), limits.refusals_flush_ms),
+  ]
+  for (const timer of timers) timer.unref()
+  app.addHook('onClose', async () => {
+    for (const timer of timers) clearInterval(timer)
+  })
+  app.decorateRequest('answered_error', null)
+  app.addHook('onError', (request, _reply, error, done) => {
+    request.answered_error = error
+    done()
+  })
+  app.addHook('onResponse', (request, _reply, done) => {
+    const { app_id, code, rejected } = request.ingest ?? {}
+    if (app_id !== undefined) {
+      const answered = { app_id, request, error: request.answered_error, at_ms: now() }
+      feed.note(answered)
+      if (code !== 'ok' || rejected!.size > 0) refusals.note(answered)
+    }
+    done()
+  })
+}
