@@ -125,6 +125,7 @@ const headers = {
   ),
   'X-Mature-Until-Ms': header('Only with CSV: `meta.mature_until_ms`, on cohorts and ltv.'),
   'X-Rows': header('Only with CSV and `limit`: `meta.rows`.'),
+  'X-Accel-Buffering': header('`no`: a proxy must pass each message on at once.', 'string'),
   'X-Missing-Rates': header(
     'Only with CSV: `meta.missing_rates`, separated by commas. Absent when there is none.',
     'string',

@@ -109,6 +109,7 @@ function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSc
   const isReport = auth === 'reports' && answers[200]?.form === 'json or csv'
   if (isReport && (status === 200 || status === 304))
     names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Rows')
+  if (answers[200]?.form === 'events' && status === 200) names.push('X-Accel-Buffering')
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
   if (quota && (status === 200 || status === 429)) names.push('X-Service-Quota-Used', 'X-Service-Quota-Limit')

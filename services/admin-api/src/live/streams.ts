@@ -11,7 +11,7 @@ import { type Outlet, toMessage } from './viewer.ts'
 type EndReason = Extract<LiveMessage, { kind: 'end' }>['reason']
 
 /** The session that a stream depends on. */
-export interface StreamSession {
+interface StreamSession {
   token: string
   session: OpenSession
 }

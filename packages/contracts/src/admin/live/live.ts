@@ -87,6 +87,6 @@ export const liveRoutes = {
         } satisfies LiveMessage,
       },
     },
-    errors: ['unknown_app', 'rate_limited'],
+    errors: ['unknown_app'],
   },
 } satisfies Routes
