@@ -58,7 +58,7 @@ const query = z.object({
     .min(0)
     .max(86_400)
     .optional()
-    .meta({ description: 'The stream ends after so many seconds; 0: after the kept refusals.', example: 60 }),
+    .meta({ description: 'The stream ends after so many seconds; 0: after the kept refusals.', example: 0 }),
 })
 export type LiveFilter = Omit<z.infer<typeof query>, 'seconds'>
 
