@@ -9,12 +9,15 @@ type Store = Pick<KeyValue, 'append' | 'read'>
 export interface FeedReaders {
   /** Shows a viewer what comes in for an app from now on; returns what ends that. */
   watch(app_id: string, viewer: Viewer): Promise<() => void>
+  /** The last refusals of an app, the oldest first, as they were at most a second ago. */
+  kept(app_id: string): Promise<readonly KeptRefusal[]>
   close(): void
 }
 
 /** Reads the feed of each app once for all its viewers, and has gateways write it: they write for apps that are named as watched. */
 export function createFeedReaders(keyValue: Store): FeedReaders {
   const apps = new Map<string, { viewers: Set<Viewer>; read: () => Promise<void> }>()
+  const kept = new Map<string, Promise<KeptRefusal[]>>()
   const announce = async (names: readonly string[]) => {
     const text = JSON.stringify(names)
     // A store that is away is asked again in a second.
@@ -24,7 +27,7 @@ export function createFeedReaders(keyValue: Store): FeedReaders {
     setInterval(() => apps.size > 0 && void announce([...apps.keys()]), limits.live_watch_ms),
     setInterval(() => {
       for (const { read } of apps.values()) void read()
-    }, limits.live_flush_ms),
+    }, limits.live_read_ms),
   ]
   for (const timer of timers) timer.unref()
 
@@ -45,6 +48,15 @@ export function createFeedReaders(keyValue: Store): FeedReaders {
         viewers.delete(viewer)
         if (viewers.size === 0 && apps.get(app_id) === app) apps.delete(app_id)
       }
+    },
+    kept(app_id) {
+      // Many viewers may come at once: the rings are many, and read once for all of them.
+      const found = kept.get(app_id) ?? readKeptRefusals(keyValue, app_id)
+      if (!kept.has(app_id)) {
+        kept.set(app_id, found)
+        setTimeout(() => kept.delete(app_id), limits.live_watch_ms).unref()
+      }
+      return found
     },
     close() {
       for (const timer of timers) clearInterval(timer)
@@ -85,8 +97,7 @@ function createReader(keyValue: Store, app_id: string, viewers: ReadonlySet<View
   }
 }
 
-/** The last refusals of an app, the oldest first. */
-export async function readKeptRefusals(keyValue: Store, app_id: string): Promise<KeptRefusal[]> {
+async function readKeptRefusals(keyValue: Store, app_id: string): Promise<KeptRefusal[]> {
   const keys = refusalCodes.flatMap((code) => [refusalsKey(app_id, code, false), refusalsKey(app_id, code, true)])
   const rings = await Promise.all(keys.map((key) => keyValue.read(key, 0, limits.refusals_kept_max)))
   const kept = rings.flatMap(({ texts }) => texts).map((text) => JSON.parse(text) as KeptRefusal)

@@ -8,7 +8,7 @@ import { mayGive } from '@tributary/domain/people/rights'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import type { AdminApiDeps } from '../deps.ts'
-import { createFeedReaders, readKeptRefusals } from './feed-readers.ts'
+import { createFeedReaders } from './feed-readers.ts'
 import { createStreams, type Stream } from './streams.ts'
 import { createViewer, fits, toMessage } from './viewer.ts'
 
@@ -26,7 +26,7 @@ export function addLiveRoute(app: FastifyInstance, { pool, keyValue, now }: Live
 
   addRoute(app, liveRoutes.watchApp, async ({ params: { id }, query: { seconds, ...filter } }, request, reply) => {
     const full = await mayReadRaw(pool, request, id)
-    const kept = await readKeptRefusals(keyValue, id)
+    const kept = await readers.kept(id)
     const { caller } = request
     const stream = streams.open(caller?.kind === 'person' ? caller : null)
     reply.raw.once('close', () => stream.body.destroy())

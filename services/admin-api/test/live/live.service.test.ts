@@ -153,7 +153,7 @@ describe('the live view of an app', () => {
     expect(await read('')).toHaveLength(max + 1)
     expect(await read('&code=cap_exceeded')).toHaveLength(1)
     passed_ms += ttl
-    expect(await read('')).toEqual([])
+    await vi.waitFor(async () => expect(await read('')).toEqual([]), patience)
   })
 })
 

@@ -4,7 +4,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { type Answered, eventsOf, keptOf, refusalOf } from './request-fate.ts'
 
 export interface KeptRefusals {
-  /** Takes note of a request that was refused, or some of whose events were rejected. Never throws. */
+  /** Takes note of a request that was refused, or some of whose events were rejected. */
   note(answered: Answered): void
   /** Writes what was noted; what the store does not take is lost. */
   flush(): Promise<void>
@@ -14,16 +14,18 @@ export interface KeptRefusals {
 export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'append'> }): KeptRefusals {
   /** The newest of each ring. */
   const waiting = new Map<string, string[]>()
-  let bytes = 0
+  /** Bytes of bodies that were read since the last flush, by app. */
+  const bytes = new Map<string, number>()
   let flushing = false
 
   return {
     note(answered) {
-      if (bytes >= limits.live_read_bytes_max) return
       const { app_id, request } = answered
+      const before = bytes.get(app_id) ?? 0
+      if (before >= limits.refusals_read_bytes_max) return
       const isWhole = request.ingest.code !== 'ok'
       const read = isWhole ? one(refusalOf(answered)) : eventsOf(answered, limits.refusals_kept_max)
-      bytes += read.bytes
+      bytes.set(app_id, before + read.bytes)
       for (const item of read.items) {
         if (item.code === null) continue
         const key = refusalsKey(app_id, item.code, item.unproven)
@@ -33,7 +35,7 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
       }
     },
     async flush() {
-      bytes = 0
+      bytes.clear()
       if (flushing) return
       flushing = true
       const due = takeSome(waiting)

@@ -14,7 +14,7 @@ export interface FeedDeps {
 }
 
 export interface LiveFeed {
-  /** Takes note of a request whose answer is out, if somebody watches its app. Never throws. */
+  /** Takes note of a request whose answer is out, if somebody watches its app. */
   note(answered: Answered): void
   look(): Promise<void>
   /** Writes what was noted. It waits for nothing that is under way, and drops what the store does not take. */
@@ -31,7 +31,8 @@ interface Watched {
   before: number
   /** `total` at the last write that was tried. */
   tried: number
-  items: FullItem[]
+  /** JSON of each. */
+  items: string[]
   kinds: Map<Kind, number>
   chars: number
   bytes: number
@@ -65,11 +66,11 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
   function keep(app: Watched, kind: Kind, items: readonly FullItem[]): void {
     for (const item of items) {
       const kept = app.kinds.get(kind) ?? 0
-      const { length } = JSON.stringify(item)
-      if (kept >= mostOf[kind] || app.chars + length > limits.live_write_chars_max) return
+      const text = JSON.stringify(item)
+      if (kept >= mostOf[kind] || app.chars + text.length > limits.live_write_chars_max) return
       app.kinds.set(kind, kept + 1)
-      app.chars += length
-      app.items.push(item)
+      app.chars += text.length
+      app.items.push(text)
     }
   }
 
@@ -77,7 +78,8 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
     const { from, total, before, items } = app
     Object.assign(app, { tried: total, items: [], kinds: new Map(), chars: 0, bytes: 0, writing: true })
     try {
-      const text = JSON.stringify({ from, before, total, items } satisfies FeedWrite)
+      const head = JSON.stringify({ from, before, total } satisfies Omit<FeedWrite, 'items'>)
+      const text = `${head.slice(0, -1)},"items":[${items.join()}]}`
       await keyValue.append(feedKey(app_id), text, limits.live_writes_max, limits.live_kept_ms)
       app.before = total
     } catch {

@@ -11,13 +11,13 @@ declare module 'fastify' {
   }
 }
 
-type ShowDeps = Pick<GatewayDeps, 'keyValue' | 'now' | 'registry'>
+type ShowDeps = Pick<GatewayDeps, 'keyValue' | 'now' | 'registry' | 'logger'>
 
 /**
  * Shows the requests of apps to who watches them, and keeps their last refusals. All of it happens after the answer is out; a store
  * that is slow or away neither delays nor changes one.
  */
-export function showRequests(app: FastifyInstance, { keyValue, now, registry }: ShowDeps): void {
+export function showRequests(app: FastifyInstance, { keyValue, now, registry, logger }: ShowDeps): void {
   const feed = createLiveFeed({ keyValue, registry, elapsed: () => performance.now() })
   const refusals = createKeptRefusals({ keyValue })
   const timers = [
@@ -35,12 +35,16 @@ export function showRequests(app: FastifyInstance, { keyValue, now, registry }: 
     done()
   })
   app.addHook('onResponse', (request, _reply, done) => {
+    done()
+    // null when the app refused the request before the first hook
     const { app_id, code, rejected } = request.ingest ?? {}
-    if (app_id !== undefined) {
-      const answered = { app_id, request, error: request.answered_error, at_ms: now() }
+    if (app_id === undefined) return
+    const answered = { app_id, request, error: request.answered_error, at_ms: now() }
+    try {
       feed.note(answered)
       if (code !== 'ok' || rejected!.size > 0) refusals.note(answered)
+    } catch (err) {
+      logger.warn({ err, app_id }, 'a request could not be shown') // a fault of the view must not be one of the door
     }
-    done()
   })
 }

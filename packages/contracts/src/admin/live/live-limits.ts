@@ -6,7 +6,8 @@ export const liveLimits = {
   /** Apps that are watched at the same time. */
   live_apps_max: 500,
   /** How often gateways write to the feed of an app, and how often it is read. */
-  live_flush_ms: 250,
+  live_flush_ms: 500,
+  live_read_ms: 250,
   /** How long the feed keeps what was written, and how many writes of all gateways. */
   live_kept_ms: 60_000,
   live_writes_max: 256,
@@ -38,8 +39,10 @@ export const liveLimits = {
   /** Refusals that are kept of an app and a code, and for how long. */
   refusals_kept_max: 20,
   refusals_kept_ms: 24 * 3600 * 1000,
-  /** Between two writes of kept refusals, how many of them one gateway makes, and bodies of one app that are read for them. */
+  /** Between two writes of kept refusals, how many of them one gateway makes, and bytes of bodies of one app that it reads for them. */
   refusals_flush_ms: 1000,
-  refusals_of_flush_max: 200,
+  refusals_of_flush_max: 500,
+  refusals_read_bytes_max: 128 * 1024,
+  /** Rings that wait to be written. */
   refusals_waiting_max: 2000,
 } as const
