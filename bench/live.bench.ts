@@ -5,7 +5,7 @@ import type { LiveMessage } from '@tributary/contracts/admin/live/live'
 import { openFleet } from '@tributary/testing/fleet/fleet'
 import { type Bench, type BenchRow, numberArgument } from './bench.ts'
 import { buildRequests } from './door/bodies.ts'
-import { sendLoad } from './door/load.ts'
+import { sendPacedLoad } from './door/load.ts'
 import { cpuSeconds } from './process/process-cost.ts'
 
 /** The gateway learns within a second who watches, and forgets in three. */
@@ -16,7 +16,8 @@ const more_percent_max = 3
 /** Measures a gateway of the fleet while nobody, one and 500 people watch its app, in turns. */
 export const bench: Bench = {
   name: 'live',
-  title: 'live: CPU of a gateway per event with no, 1 and 500 viewers of its app (--seconds 8 --rounds 3)',
+  title:
+    'live: CPU of a gateway per event with no, 1 and 500 viewers of its app, at the same rate (--rate 2000 --seconds 8 --rounds 3)',
   async run(args) {
     const seconds = numberArgument(args, 'seconds', 8)
     const fleet = await openFleet({ gateways: 1 })
@@ -25,7 +26,8 @@ export const bench: Bench = {
       const admin = await fleet.startService('admin-api', { env: { TRIBUTARY_ADMIN_TOKEN: token } })
       const gateway = fleet.gateways[0]!
       const requests = buildRequests(fleet.tenants, 400)
-      const load = () => sendLoad(Number(new URL(gateway.url).port), requests, 8, seconds)
+      const rate = numberArgument(args, 'rate', 2000)
+      const load = () => sendPacedLoad(Number(new URL(gateway.url).port), requests, rate, seconds)
       const { app_id } = fleet.tenants[0]!
       await load()
       const rounds: Round[] = []
@@ -36,7 +38,7 @@ export const bench: Bench = {
           const before = [cpuSeconds(gateway.pid()), cpuSeconds(admin.pid())] as const
           const { acknowledged } = await load()
           const gateway_s = cpuSeconds(gateway.pid()) - before[0]
-          await pause(1000)
+          await pause(settle_ms)
           const admin_s = (cpuSeconds(admin.pid()) - before[1]) / seconds
           rounds.push({ viewers, acknowledged, gateway_s, admin_s, ...streams.counted() })
           streams.close()

@@ -17,7 +17,7 @@ export interface LiveFeed {
   /** Takes note of a request whose answer is out, if somebody watches its app. */
   note(answered: Answered): void
   look(): Promise<void>
-  /** Writes what was noted. It waits for nothing that is under way, and drops what the store does not take. */
+  /** Writes what was noted. It waits for nothing that is under way, and drops what the store does not take: the next one counts it. */
   flush(): Promise<void>
 }
 
@@ -29,8 +29,6 @@ interface Watched {
   total: number
   /** `total` at the last write that the store took. */
   before: number
-  /** `total` at the last write that was tried. */
-  tried: number
   /** JSON of each. */
   items: string[]
   kinds: Map<Kind, number>
@@ -49,7 +47,6 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
       from: randomUUID(),
       total: 0,
       before: 0,
-      tried: 0,
       items: [],
       kinds: new Map(),
       chars: 0,
@@ -76,7 +73,7 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
 
   async function write(app_id: string, app: Watched): Promise<void> {
     const { from, total, before, items } = app
-    Object.assign(app, { tried: total, items: [], kinds: new Map(), chars: 0, bytes: 0, writing: true })
+    Object.assign(app, { items: [], kinds: new Map(), chars: 0, bytes: 0, writing: true })
     try {
       const head = JSON.stringify({ from, before, total } satisfies Omit<FeedWrite, 'items'>)
       const text = `${head.slice(0, -1)},"items":[${items.join()}]}`
@@ -108,7 +105,7 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
     look: () => watched.look(),
     async flush() {
       bytes_of_all = 0
-      const due = [...watched.all()].filter(([, app]) => !app.writing && app.total > app.tried)
+      const due = [...watched.all()].filter(([, app]) => !app.writing && app.total > app.before)
       await Promise.all(due.map(([app_id, app]) => write(app_id, app)))
     },
   }
