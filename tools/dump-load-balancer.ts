@@ -2,17 +2,26 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { healthRoutes } from '@tributary/contracts/health'
-import type { Routes } from '@tributary/contracts/route'
+import { isAdminAuth, type Routes } from '@tributary/contracts/route'
 import { routesOfServices } from '@tributary/standalone/declared-routes'
 
 const file = join(import.meta.dirname, '..', 'infra', 'haproxy', 'haproxy.cfg')
 
-/** The routes behind each list of the load balancer. Operators reach the admin API by its prefix, on their own port. */
+/** Those of routes that people and the admin token call, or the others. */
+const ofAdmin = (routes: Routes, wanted: boolean): Routes =>
+  Object.fromEntries(Object.entries(routes).filter(([, { auth }]) => isAdminAuth(auth) === wanted))
+const ofReports: Routes = routesOfServices['report-api']
+
+/**
+ * The routes behind each list of the load balancer. Operators reach the admin API by its prefix, on their own port; what another service
+ * than admin-api answers of it has a list.
+ */
 const lists: Record<string, Routes> = {
   to_gateway: { ...routesOfServices['ingest-gateway'], ...healthRoutes },
   to_links: routesOfServices['link-gateway'],
   to_postbacks: routesOfServices['postback-gateway'],
-  to_reports: routesOfServices['report-api'],
+  to_reports: ofAdmin(ofReports, false),
+  to_rows: ofAdmin(ofReports, true),
 }
 
 /** The lines of a list: exact paths, then patterns in which a parameter is one segment. */

@@ -25,6 +25,7 @@ export function admit(app: FastifyInstance, deps: AdmitDeps): void {
   const { admin_token, logger, now, registry } = deps
   app.decorateRequest('caller', null)
   app.decorateRequest('panel', null)
+  app.decorateRequest('target', null)
   app.decorateRequest('input', null)
   const requireToken = requireAdmin(admin_token, now, countedLog(app, logger, 'wrong admin tokens'))
   app.addHook('onRequest', authenticate({ ...deps, requireToken }))

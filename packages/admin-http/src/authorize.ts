@@ -33,7 +33,7 @@ export function authorize({ pool, sessions, now }: AuthorizeDeps) {
     if (memberships !== null && !hasRoleOf(route, memberships)) throw foreign(route)
     const input = readInput(route, request) as Named
     request.input = input
-    if (memberships !== null) await mustHaveRights(pool, route, memberships, input)
+    if (memberships !== null) request.target = await mustHaveRights(pool, route, memberships, input)
     if (route.fresh) await mustBeFresh(request, { sessions, now })
   }
 }
@@ -52,11 +52,12 @@ async function mustHaveRights(
   route: Route,
   memberships: readonly Membership[],
   input: Named,
-): Promise<void> {
+): Promise<Target | null> {
   const target = await findTarget(pool, route, input)
   if (!mayCall(route, memberships, target)) throw foreign(route)
   for (const [field, allowed] of Object.entries(route.fields ?? {}))
     if (input.body?.[field] !== undefined && !mayGive(allowed, memberships, target)) throw foreign(route)
+  return target
 }
 
 const foreign = (route: Route) => new CodedError(foreignCode(route) ?? 'not_found')
@@ -64,11 +65,21 @@ const foreign = (route: Route) => new CodedError(foreignCode(route) ?? 'not_foun
 /** An id that reaches a query. */
 const idShape = /^[\w-]{1,64}$/
 
+/** The app that a request to a route over apps names, whoever sends it. Throws `unknown_app`. */
+export async function getApp(pool: Pool, request: FastifyRequest): Promise<Required<Target>> {
+  // That of a person is known: their rights were looked at.
+  const { target, routeOptions, input } = request
+  const { company_id, app_id } =
+    target ?? (await findTarget(pool, routeOptions.config.declared as Route, input as Named)) ?? {}
+  if (company_id === undefined || app_id === undefined) throw new CodedError('unknown_app')
+  return { company_id, app_id }
+}
+
 /** Whose the thing is that a request names; null for one that does not exist, and where none is named. */
 async function findTarget(pool: Pool, { over }: Route, { params, query, body }: Named): Promise<Target | null> {
   if (over === undefined) return null
   const [kind, , where] = over.split(' ') as [keyof typeof ownerSql | 'company', string, 'path' | 'query' | 'body']
-  const id = where === 'path' ? params?.id : { query, body }[where]?.[`${kind}_id`]
+  const id = where === 'path' ? (params?.[`${kind}_id`] ?? params?.id) : { query, body }[where]?.[`${kind}_id`]
   if (typeof id !== 'string' || !idShape.test(id)) return null
   if (kind === 'company') return { company_id: id }
   const { rows } = await pool.query<Required<Target>>(ownerSql[kind], [id])

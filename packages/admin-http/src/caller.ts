@@ -2,6 +2,7 @@ import type { Membership } from '@tributary/contracts/admin/people/roles'
 import { CodedError } from '@tributary/contracts/errors'
 import type { Route } from '@tributary/contracts/route'
 import type { PanelOrigin } from '@tributary/domain/people/panel-origin'
+import type { Target } from '@tributary/domain/people/rights'
 import type { OpenSession, Visitor } from '@tributary/tenancy/people/sessions/sessions'
 import type { FastifyRequest } from 'fastify'
 import { readCookie } from './cookies.ts'
@@ -15,6 +16,8 @@ declare module 'fastify' {
     caller: Caller | null
     /** The address that the browser used. */
     panel: PanelOrigin | null
+    /** What the person who calls has a role over; null where the route is over nothing, and for the admin token. */
+    target: Target | null
     /** The checked input of the declared route. */
     input: unknown
   }

@@ -26,3 +26,39 @@ export const InstallRecord = z.object({
   identities_cut: z.literal(true).optional().describe('There are more user ids, which are left out; absent otherwise.'),
 })
 export type InstallRecord = z.infer<typeof InstallRecord>
+
+const installed_at_ms = Date.UTC(2026, 5, 1)
+const [won, lost] = ['01970000-0000-7000-8000-0000000000a1', '01970000-0000-7000-8000-0000000000b2']
+/** The install of the examples. */
+export const exampleInstall: InstallRecord = {
+  app_id: 'app_1',
+  install_uuid: '0b8f5c1e-2f64-4c7b-a1de-93f1f5f0a9c3',
+  installed_at_ms,
+  verdict: {
+    partner: 'adnet',
+    attribution_type: 'install_referrer',
+    campaign: 'spring',
+    link_id: 'lnk_1',
+    click_id: won,
+    ext_click_id: 'p-77',
+    ...{ sub1: 'banner', sub2: null, sub3: null, sub4: null, sub5: null },
+    reinstall: false,
+    fraud_flags: ['fast_install'],
+    deep_link: null,
+  },
+  rule_version: 1,
+  windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
+  candidates: [
+    {
+      ...{ click_id: won, partner: 'adnet', method: 'install_referrer', clicked_at_ms: installed_at_ms - 8_000 },
+      ...{ outcome: 'won', reason: null },
+    },
+    {
+      ...{ click_id: lost, partner: 'bignet', method: 'device_id', clicked_at_ms: installed_at_ms - 3_600_000 },
+      ...{ outcome: 'lost', reason: 'weaker_method' },
+    },
+  ],
+  pending: false,
+  history: [],
+  identities: [{ user_id: 'user-17', since_ms: installed_at_ms + 60_000 }],
+}

@@ -48,9 +48,10 @@ async function closeToPublic(client: PoolClient): Promise<void> {
 async function grantRights(client: PoolClient, service: PostgresService): Promise<void> {
   const role = escapeIdentifier(roleOf(service))
   await client.query(`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`) // those on columns too
-  for (const [table, { select, also = [] }] of Object.entries<Rights>(serviceRoles[service])) {
-    const columns = select === '*' ? '' : ` (${select.map(escapeIdentifier).join(', ')})`
-    const rights = [`SELECT${columns}`, ...also].join(', ')
+  for (const [table, { select, also = [], update }] of Object.entries<Rights>(serviceRoles[service])) {
+    const columns = (names: readonly string[]) => ` (${names.map(escapeIdentifier).join(', ')})`
+    const own = update === undefined ? [] : [`UPDATE${columns(update)}`]
+    const rights = [`SELECT${select === '*' ? '' : columns(select)}`, ...also, ...own].join(', ')
     await client.query(`GRANT ${rights} ON ${escapeIdentifier(table)} TO ${role}`)
   }
 }

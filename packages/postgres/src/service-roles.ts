@@ -2,6 +2,8 @@
 export interface Rights {
   select: readonly string[] | '*'
   also?: readonly ('INSERT' | 'UPDATE' | 'DELETE')[]
+  /** The only columns that it may change. */
+  update?: readonly string[]
 }
 
 /** What a service does that decrypts secrets: it checks its master key and watches the ids of the keys of all secrets. */
@@ -115,6 +117,12 @@ export const serviceRoles = {
     server_keys: { select: '*' },
     cv_schemas: { select: '*' },
     fx_rates: { select: '*' },
+    people: { select: ['person_id', 'email'] }, // no password
+    memberships: { select: '*' },
+    sessions: {
+      select: ['session_hash', 'session_id', 'person_id', 'complete', 'began_at', 'seen_at', 'proven_at'],
+      update: ['seen_at'],
+    },
   },
   'admin-api': {
     schema_migrations: { select: '*' },

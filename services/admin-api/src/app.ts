@@ -1,5 +1,5 @@
 import { admit } from '@tributary/admin-http/admit'
-import { adminRoutes } from '@tributary/contracts/admin/admin-routes'
+import { managingRoutes } from '@tributary/contracts/admin/admin-routes'
 import { countedLog } from '@tributary/service-kit/http/counted-log'
 import { openGuesses } from '@tributary/tenancy/people/guesses'
 import { openPasswords } from '@tributary/tenancy/people/passwords/password-hash'
@@ -28,7 +28,7 @@ import { addSystemRoutes } from './routes/system-routes.ts'
 import { addExpiringRoute, addUsageRoute } from './routes/usage-route.ts'
 
 /** The routes of this service. */
-export const declaredRoutes = adminRoutes
+export const declaredRoutes = managingRoutes
 
 /**
  * The admin API, `/admin/api/v1`: every request needs the admin token or a session with a role of its route, every change is in

@@ -7,17 +7,17 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { AdminApiDeps } from '../src/deps.ts'
-import { adminApp, authorization, masterKeys } from './admin-app.ts'
+import { adminApp, authorization, type Beside, masterKeys } from './admin-app.ts'
 
 const base = '/admin/api/v1'
 
 /** The admin API over a database of its own, from before the first test of the file until after the last. */
-export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}) {
+export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}, beside?: Beside) {
   let postgres: TestPostgres
   let app: FastifyInstance
   beforeAll(async () => {
     postgres = await openTestPostgres()
-    app = await adminApp(postgres.pool, given)
+    app = await adminApp(postgres.pool, given, beside)
   })
   afterAll(async () => {
     await app.close()

@@ -4,7 +4,7 @@ import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -29,8 +29,15 @@ const noClickhouse = {
   close: async () => {},
 }
 
+/** What the same process answers too, as in standalone. */
+export type Beside = (deps: AdminApiDeps) => FastifyPluginAsync
+
 /** The admin API over this database and, unless given otherwise, stores in memory. */
-export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): Promise<FastifyInstance> {
+export async function adminApp(
+  pool: Pool,
+  given: Partial<AdminApiDeps> = {},
+  beside?: Beside,
+): Promise<FastifyInstance> {
   const { now = Date.now, logger = silent } = given
   const sessions = openSessions({ pool, now, elapsed: () => performance.now() + now(), logger })
   const deps: AdminApiDeps = {
@@ -52,5 +59,6 @@ export async function adminApp(pool: Pool, given: Partial<AdminApiDeps> = {}): P
   const app = createHttpApp({ logger: deps.logger, trusted_proxies: deps.trusted_proxies ?? [] })
   app.addHook('onClose', () => sessions.close())
   await app.register(adminApi(deps))
+  if (beside) await app.register(beside(deps))
   return app
 }

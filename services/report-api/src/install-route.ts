@@ -1,50 +1,16 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { idShape } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
-import { InstallRecord } from '@tributary/contracts/install-record'
+import { exampleInstall, InstallRecord } from '@tributary/contracts/install-record'
 import { limits } from '@tributary/contracts/limits'
 import { eventDay } from '@tributary/contracts/report-tables'
 import type { Routes } from '@tributary/contracts/route'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
 import { findDecisions } from './find-decisions.ts'
+import type { Owner } from './turns/fair-pool.ts'
 import type { RunInTurn } from './turns/run-in-turn.ts'
-
-const installed_at_ms = Date.UTC(2026, 5, 1)
-const [won, lost] = ['01970000-0000-7000-8000-0000000000a1', '01970000-0000-7000-8000-0000000000b2']
-const example: InstallRecord = {
-  app_id: 'app_1',
-  install_uuid: '0b8f5c1e-2f64-4c7b-a1de-93f1f5f0a9c3',
-  installed_at_ms,
-  verdict: {
-    partner: 'adnet',
-    attribution_type: 'install_referrer',
-    campaign: 'spring',
-    link_id: 'lnk_1',
-    click_id: won,
-    ext_click_id: 'p-77',
-    ...{ sub1: 'banner', sub2: null, sub3: null, sub4: null, sub5: null },
-    reinstall: false,
-    fraud_flags: ['fast_install'],
-    deep_link: null,
-  },
-  rule_version: 1,
-  windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
-  candidates: [
-    {
-      ...{ click_id: won, partner: 'adnet', method: 'install_referrer', clicked_at_ms: installed_at_ms - 8_000 },
-      ...{ outcome: 'won', reason: null },
-    },
-    {
-      ...{ click_id: lost, partner: 'bignet', method: 'device_id', clicked_at_ms: installed_at_ms - 3_600_000 },
-      ...{ outcome: 'lost', reason: 'weaker_method' },
-    },
-  ],
-  pending: false,
-  history: [],
-  identities: [{ user_id: 'user-17', since_ms: installed_at_ms + 60_000 }],
-}
 
 export const installRoutes = {
   getInstall: {
@@ -56,9 +22,9 @@ export const installRoutes = {
     description:
       'When it was installed, which click it is attributed to, why each other click lost, how that changed, and which users it was. The app is that of the key.',
     params: z.object({
-      install_uuid: z.string().meta({ description: 'The id in its events.', example: example.install_uuid }),
+      install_uuid: z.string().meta({ description: 'The id in its events.', example: exampleInstall.install_uuid }),
     }),
-    answers: { 200: { schema: { InstallRecord }, description: 'The install.', example } },
+    answers: { 200: { schema: { InstallRecord }, description: 'The install.', example: exampleInstall } },
     errors: ['unknown_install'],
   },
 } satisfies Routes
@@ -68,17 +34,25 @@ export function installRoute(
   app: FastifyInstance,
   { authorize, runInTurn }: { authorize: Authorize; runInTurn: RunInTurn },
 ): void {
-  app.get<{ Params: { install_uuid: string } }>(installRoutes.getInstall.path, async (request, reply) => {
-    const key = await authorize(request, reply)
-    const { install_uuid } = request.params
-    const named = { app_id: key.app_id, install_uuid }
-    // A text of another shape is no id of an install, and is not looked up.
-    const install = idShape.test(install_uuid)
-      ? await runInTurn(key, reply, (clickhouse) => findInstall(clickhouse, named))
-      : null
-    if (install === null) throw new CodedError('unknown_install')
-    return install
-  })
+  app.get<{ Params: { install_uuid: string } }>(installRoutes.getInstall.path, async (request, reply) =>
+    getInstall(runInTurn, await authorize(request, reply), reply, request.params.install_uuid),
+  )
+}
+
+/** The record of an install of an app. Throws `unknown_install`. */
+export async function getInstall(
+  runInTurn: RunInTurn,
+  owner: Owner & { app_id: string },
+  reply: FastifyReply,
+  install_uuid: string,
+): Promise<InstallRecord> {
+  const named = { app_id: owner.app_id, install_uuid }
+  // A text of another shape is no id of an install, and is not looked up.
+  const install = idShape.test(install_uuid)
+    ? await runInTurn(owner, reply, (clickhouse) => findInstall(clickhouse, named))
+    : null
+  if (install === null) throw new CodedError('unknown_install')
+  return install
 }
 
 async function findInstall(

@@ -3,10 +3,11 @@ import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { redisEngine } from '@tributary/service-kit/resources/redis'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { openFxRates } from '@tributary/tenancy/fx-rates'
+import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { credentialsResource, cvSchemasResource, storeAppsResource } from '@tributary/tenancy/resources'
 import { reportApi } from './app.ts'
 
-/** Answers reports from ClickHouse and PostgreSQL. */
+/** Answers reports from ClickHouse and PostgreSQL: to server keys, and to people who are signed in. */
 export const service = defineService({
   name: 'report-api',
   resources: {
@@ -18,6 +19,14 @@ export const service = defineService({
     cvSchemas: cvSchemasResource,
   },
   needs: ['clickhouse'],
-  routes: async (context) =>
-    reportApi({ ...context, fxRates: openFxRates({ pool: context.postgres, now: context.elapsed }) }),
+  settings: ['TRIBUTARY_ADMIN_URL', 'TRIBUTARY_ADMIN_TOKEN', 'TRIBUTARY_TRUSTED_PROXIES'],
+  routes: async (context) => {
+    const { postgres: pool, config, elapsed } = context
+    const sessions = openSessions({ ...context, pool })
+    context.onClose('sessions', () => sessions.close())
+    const { TRIBUTARY_ADMIN_URL: admin_url, TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
+    const { TRIBUTARY_ADMIN_TOKEN: admin_token } = config
+    const people = { pool, sessions, admin_url, admin_token, trusted_proxies }
+    return reportApi({ ...context, people, fxRates: openFxRates({ pool, now: elapsed }) })
+  },
 })

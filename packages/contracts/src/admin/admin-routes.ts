@@ -13,12 +13,13 @@ import { ownAccountRoutes } from './people/own-account.ts'
 import { peopleRoutes } from './people/people.ts'
 import { signInRoutes } from './people/sign-in.ts'
 import { retentionRoutes } from './retention.ts'
+import { rowRoutes } from './rows/row-routes.ts'
 import { serverKeyRoutes } from './server-keys.ts'
 import { storedDataRoutes } from './stored-data.ts'
 import { systemRoutes } from './system.ts'
 
-/** The routes of `/admin/api/v1`, in the order of the document. */
-export const adminRoutes = {
+/** The routes that admin-api answers. */
+export const managingRoutes = {
   ...companyRoutes,
   ...appRoutes,
   ...serverKeyRoutes,
@@ -37,3 +38,6 @@ export const adminRoutes = {
   ...auditLogRoutes,
   ...liveRoutes,
 } satisfies Routes
+
+/** The routes of `/admin/api/v1`, in the order of the document. */
+export const adminRoutes = { ...managingRoutes, ...rowRoutes } satisfies Routes

@@ -9,7 +9,7 @@ import type { ErrorCode } from '../errors.ts'
  */
 export type Auth = 'sdk' | 'sdk_keys' | 's2s' | 'reports' | 'admin' | 'session' | 'sign_in' | 'public'
 
-/** The thing over which a person must hold the role. The request names it by `id` in the path, else by `company_id` or `app_id`. */
+/** The thing over which a person must hold the role. The request names it by `id` or `app_id` in the path, else by `company_id` or `app_id`. */
 export type Over = 'company of path' | 'app of path' | 'key of path' | 'link of path' | Named
 type Named = `${'company' | 'app'} of ${'query' | 'body'}`
 

@@ -4,6 +4,7 @@ import type { InjectOptions } from 'fastify'
 import { Secret, TOTP } from 'otpauth'
 import type { AdminApiDeps } from '../../src/deps.ts'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
+import type { Beside } from '../admin-app.ts'
 
 export const host = '127.0.0.1:8080'
 export const origin = `http://${host}`
@@ -18,6 +19,7 @@ export interface Answer {
   body: Body
   cookies: string[]
   text: string
+  headers: Record<string, unknown>
 }
 
 /** What a browser does for a person: it keeps cookies and sends its `Origin`. */
@@ -35,9 +37,9 @@ export const codeOf = (secret: string, timestamp: number): string =>
 export const newEmail = () => `${randomBytes(6).toString('hex')}@example.com`
 
 /** The admin API with a clock that stands still, and people with their browsers. */
-export function peopleWorld(given: Partial<AdminApiDeps> = {}) {
+export function peopleWorld(given: Partial<AdminApiDeps> = {}, beside?: Beside) {
   const clock = { now_ms: Date.UTC(2026, 5, 1) }
-  const api = adminApiUnderTest({ now: () => clock.now_ms, ...given })
+  const api = adminApiUnderTest({ now: () => clock.now_ms, ...given }, beside)
 
   function openBrowser(remoteAddress = '127.0.0.1'): Browser {
     const browser: Browser = {
@@ -60,7 +62,13 @@ export function peopleWorld(given: Partial<AdminApiDeps> = {}) {
           else browser.cookies.set(name, value)
         }
         const isJson = answer.headers['content-type']?.includes('json') === true
-        return { status: answer.statusCode, body: isJson ? answer.json() : {}, cookies, text: answer.payload }
+        return {
+          status: answer.statusCode,
+          body: isJson ? answer.json() : {},
+          cookies,
+          text: answer.payload,
+          headers: answer.headers,
+        }
       },
       async signIn(email, with_password = password) {
         const answer = await browser.ask('POST', '/sign-in', { email, password: with_password })
