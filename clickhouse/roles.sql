@@ -109,6 +109,7 @@ GRANT
   SELECT ON tributary.activity_by_day_v1,
   SELECT ON tributary.identities_v1,
   SELECT ON tributary.revenue_raw_v1,
+  SELECT ON tributary.transaction_keys_v1,
   SELECT ON tributary.revenue_cancelled_v1,
   SELECT ON tributary.clicks_raw_v1,
   SELECT ON tributary.install_facts_v1,
@@ -126,7 +127,8 @@ GRANT
   SELECT ON tributary.settled_money_v1,
   SELECT ON tributary.settled_payments_v1,
   SELECT ON tributary.settled_cohorts_v1,
-  SELECT ON tributary.erased_events_v1
+  SELECT ON tributary.erased_events_v1,
+  SELECT ON tributary.erased_claims_v1
 TO tributary_report_api WITH REPLACE OPTION;
 
 -- admin-api: rebuilds quota counters from what came in, and exports what is known of an install.

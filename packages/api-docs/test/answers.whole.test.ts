@@ -14,7 +14,7 @@ import { type DocumentedLinks, linkShots } from './shots/link-shots.ts'
 import { oidcShots } from './shots/oidc-shots.ts'
 import { peopleShots } from './shots/people-shots.ts'
 import { postbackShots } from './shots/postback-shots.ts'
-import { reportShots } from './shots/report-shots.ts'
+import { reportShots, rowShots } from './shots/report-shots.ts'
 import { adminOf } from './tenants.ts'
 
 const data_dir = mkdtempSync(join(tmpdir(), 'tributary-answers-'))
@@ -76,6 +76,7 @@ it('answers every documented code, in the documented shape and with the document
     ...postbackShots(), // soon after the slow ones, which count for the same minute
     ...ingestShots(companies),
     ...reportShots(companies),
+    ...rowShots(admin_token, companies),
     ...linkShots(...links),
     ...people.shots,
     ...(await oidcShots(standalone.url, provider, people.analyst)),
@@ -158,11 +159,13 @@ function toErase(code: string, as: Companies['tenant'], install_uuid: string): S
   return { route: 'POST /privacy/delete', code, body, headers: signed(as, body) }
 }
 
-/** Uses up the wrong admin tokens of an address, then asks each route of the admin API with one more. */
+/** Uses up the wrong admin tokens of an address at both services that take the token, then asks each route of the admin API with one more. */
 async function guessTooOften(): Promise<string[]> {
   const headers = bearer('guess')
-  const ask = () => fetch(`${standalone.url}/admin/api/v1/status`, { headers }).then((answer) => answer.arrayBuffer())
-  for (let left = limits.admin_guesses_of_address_max; left > 0; left -= 1) await ask()
+  const ask = (path: string) =>
+    fetch(`${standalone.url}/admin/api/v1${path}`, { headers }).then((answer) => answer.arrayBuffer())
+  for (const path of ['/status', '/apps/none/installs'])
+    for (let left = limits.admin_guesses_of_address_max; left > 0; left -= 1) await ask(path)
   const faults = operations
     .filter(({ responses }) => codesOf(responses[401] ?? { description: '' }).includes('invalid_admin_token'))
     .map(({ route }) => {

@@ -27,6 +27,16 @@ export const reportLimits = {
   install_decisions_max: 1000,
   /** User ids of an install that its record tells of, from the first on. */
   install_identities_max: 1000,
+  /** Rows of one kind that a look-up of an id shows, */
+  find_rows_max: 100,
+  /** the longest id, */
+  find_chars_max: 256,
+  /** events that one statement of it reads, */
+  find_slice_events: 5_000_000,
+  /** and the time after which it reads no older ones. */
+  find_ms_max: 10_000,
+  /** Installs that one statement of a list of installs reads. */
+  install_slice_rows: 50_000,
   /** Reports of one server key that one process runs at the same time (docs/decisions/reports.md#reports-take-fair-turns). */
   key_reports_running_max: 4,
   /** Further reports of one server key that wait for their turn; the next one is 429. */

@@ -117,6 +117,8 @@ export const serviceRoles = {
     server_keys: { select: '*' },
     cv_schemas: { select: '*' },
     fx_rates: { select: '*' },
+    links: { select: ['link_id', 'app_id'] },
+    admin_audit_log: { select: ['id'], also: ['INSERT'] }, // look-ups of people
     people: { select: ['person_id', 'email'] }, // no password
     memberships: { select: '*' },
     sessions: {

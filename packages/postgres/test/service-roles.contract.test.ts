@@ -8,6 +8,7 @@ import { openTombstones } from '@tributary/erasure/tombstones'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { openLinks } from '@tributary/tenancy/attribution/links-cache'
+import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import { changeApp, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { getCvSchema, publishCvSchema } from '@tributary/tenancy/companies/cv-schemas'
 import { createLink, listLinks, setLinkStatus } from '@tributary/tenancy/companies/links'
@@ -29,6 +30,7 @@ import { openPasswords } from '@tributary/tenancy/people/passwords/password-hash
 import { changePerson, removePerson } from '@tributary/tenancy/people/people'
 import { removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
+import { findSession, touchSession } from '@tributary/tenancy/people/sessions/sessions'
 import { signIn } from '@tributary/tenancy/people/sign-in'
 import { acceptInvitation, useReset } from '@tributary/tenancy/people/use-links'
 import { openCvSchemas, openLiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas-cache'
@@ -299,20 +301,31 @@ describe('what a service needs it may do', () => {
     expect(await stores.findOwner(own!.store_id!)).toEqual(own)
     expect(await schemas.find(app.app_id)).toMatchObject([{ version: 1 }])
   })
+
+  test('report-api knows who is signed in, and notes when and what they look up', async () => {
+    const pool = poolOf('report-api')
+    expect(await findSession(pool, Buffer.alloc(32))).toBe(null)
+    await touchSession(pool, Buffer.alloc(32), Date.now())
+    await recordAdminAction(pool, request, { action: 'rows.find', subject: 'app_1', detail: {} })
+  })
 })
 
 describe('nothing else', () => {
   const tables = async () =>
     (await db.pool.query<{ name: string }>("SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'")).rows
 
-  test('report-api reads no signing secret, no audit log, and writes nothing', async () => {
+  test('report-api reads no secret, no password and no audit log, and writes nothing but look-ups and the use of sessions', async () => {
     const pool = poolOf('report-api')
     await refuses(pool, 'SELECT * FROM apps', 'SELECT signing_secret_ciphertext FROM apps')
     await refuses(pool, 'SELECT * FROM master_key_check', 'SELECT * FROM admin_audit_log')
+    await refuses(pool, 'SELECT password FROM people', 'SELECT * FROM sessions', 'SELECT * FROM totp_secrets')
+    await refuses(pool, 'UPDATE sessions SET complete = true', 'UPDATE memberships SET role = role')
     const every = await tables()
     expect(every.length).toBeGreaterThan(10)
-    for (const { name } of every)
-      await refuses(pool, `INSERT INTO ${name} DEFAULT VALUES`, `DELETE FROM ${name}`, `TRUNCATE ${name}`)
+    for (const { name } of every) {
+      await refuses(pool, `DELETE FROM ${name}`, `TRUNCATE ${name}`)
+      if (name !== 'admin_audit_log') await refuses(pool, `INSERT INTO ${name} DEFAULT VALUES`)
+    }
     await refuses(pool, 'UPDATE apps SET platform = platform', "UPDATE companies SET status = 'active'")
   })
 

@@ -29,6 +29,8 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}, beside?: Be
     const given = Object.entries({ authorization, ...headers }).filter(([, value]) => value !== undefined)
     return app.inject({ ...options, url: base + path, headers: Object.fromEntries(given) })
   }
+  /** A request to any path of the process. */
+  const injectAt = (url: string, options: InjectOptions) => app.inject({ ...options, url })
   const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query(text, values)).rows
 
   async function ask(
@@ -64,5 +66,5 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}, beside?: Be
   /** Resolves with an address for callers that may go away. */
   const listen = () => app.listen({ port: 0, host: '127.0.0.1' })
 
-  return { pool: () => postgres.pool, listen, erase, inject, query, ask, newCompany, newApp, newKey, auditOf }
+  return { pool: () => postgres.pool, listen, erase, inject, injectAt, query, ask, newCompany, newApp, newKey, auditOf }
 }

@@ -7,9 +7,6 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
   const keyed = (route: string, code: string, path: string): Shot => ({
     ...{ route, code, path, headers: bearer(tenant.server_key) },
   })
-  const unchanged = (route: string, path: string): Shot => ({
-    ...{ route, code: 'ok', path, headers: { ...bearer(tenant.server_key), 'if-none-match': '*' } },
-  })
   const guards = (route: string, path: string): Shot[] => [
     { route, code: 'missing_bearer_token', path },
     { route, code: 'invalid_or_revoked_key', path, headers: bearer('srv_0') },
@@ -17,30 +14,66 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
     { route, code: 'scope_missing', path, headers: bearer(sender.server_key) },
   ]
   const install = 'GET /api/v1/installs/{install_uuid}'
-  const reports = operations.filter(({ route }) => route.startsWith('GET /api/v1/reports/'))
   return [
     ...guards(install, '/api/v1/installs/i-1'),
     keyed(install, 'ok', '/api/v1/installs/i-1'),
     keyed(install, 'unknown_install', '/api/v1/installs/nobody'),
     keyed(install, 'not_found', '/api/v1/installs/%zz'),
-    ...reports.flatMap(({ route }) => {
+    ...reportRoutesBelow('/api/v1/reports/').flatMap((route) => {
       const path = route.slice('GET '.length)
-      const filters = Object.keys(filtersOf(path.split('/').at(-1) as ReportName))
-      return [
-        ...guards(route, path),
-        keyed(route, 'ok', path),
-        keyed(route, 'ok', `${path}?format=csv`),
-        unchanged(route, `${path}?since_ms=1&until_ms=2`),
-        keyed(route, 'unknown_report', '/api/v1/reports/nothing'),
-        keyed(route, 'unknown_parameter', `${path}?since=2026-11-01`),
-        keyed(route, 'invalid_since_until', `${path}?since_ms=x`),
-        keyed(route, 'since_ms_must_be_less_than_until_ms', `${path}?since_ms=2&until_ms=1`),
-        keyed(route, 'window_too_large', `${path}?since_ms=0`),
-        keyed(route, 'invalid_limit', `${path}?limit=0`),
-        keyed(route, 'invalid_offset', `${path}?offset=-1`),
-        ...['group', 'format'].map((name) => keyed(route, 'invalid_field', `${path}?${name}=x`)),
-        ...filters.map((filter) => keyed(route, 'invalid_field', `${path}?${filter}=`)),
-      ]
+      return [...guards(route, path), ...answersOf(route, path, bearer(tenant.server_key))]
     }),
+  ]
+}
+
+/** Every code of what people read of an app, but those that all admin routes have. */
+export function rowShots(admin_token: string, { tenant }: Companies): Shot[] {
+  const prefix = '/admin/api/v1/apps'
+  const headers = bearer(admin_token)
+  const own = `${prefix}/${tenant.app_id}`
+  const shot = (route: string, code: string, path: string): Shot => ({
+    ...{ route: `GET ${prefix}/{app_id}${route}`, code, path, headers },
+  })
+  const lists = [
+    ['/installs', '?limit=0'],
+    ['/find', '?q='],
+  ] as const
+  const install = '/installs/{install_uuid}'
+  return [
+    ...reportRoutesBelow(`${prefix}/{app_id}/reports/`).flatMap((route) => [
+      ...answersOf(route, route.slice('GET '.length).replace('{app_id}', tenant.app_id), headers),
+      { route, code: 'unknown_app', path: `${prefix}/none/reports/events`, headers },
+    ]),
+    ...lists.flatMap(([route, wrong]) => [
+      shot(route, 'ok', `${own}${route}?q=i-1`),
+      shot(route, 'invalid_field', `${own}${route}${wrong}`),
+      shot(route, 'unknown_app', `${prefix}/none${route}?q=i-1`),
+    ]),
+    shot(install, 'ok', `${own}/installs/i-1`),
+    shot(install, 'unknown_install', `${own}/installs/nobody`),
+    shot(install, 'unknown_app', `${prefix}/none/installs/i-1`),
+  ]
+}
+
+const reportRoutesBelow = (prefix: string) =>
+  operations.map(({ route }) => route).filter((route) => route.startsWith(`GET ${prefix}`))
+
+/** What a report answers to those who may read it. */
+function answersOf(route: string, path: string, headers: Record<string, string>): Shot[] {
+  const shot = (code: string, at: string): Shot => ({ route, code, path: at, headers })
+  const filters = Object.keys(filtersOf(path.split('/').at(-1) as ReportName))
+  return [
+    shot('ok', path),
+    shot('ok', `${path}?format=csv`),
+    { ...shot('ok', `${path}?since_ms=1&until_ms=2`), headers: { ...headers, 'if-none-match': '*' } },
+    shot('unknown_report', path.replace(/[^/]+$/, 'nothing')),
+    shot('unknown_parameter', `${path}?since=2026-11-01`),
+    shot('invalid_since_until', `${path}?since_ms=x`),
+    shot('since_ms_must_be_less_than_until_ms', `${path}?since_ms=2&until_ms=1`),
+    shot('window_too_large', `${path}?since_ms=0`),
+    shot('invalid_limit', `${path}?limit=0`),
+    shot('invalid_offset', `${path}?offset=-1`),
+    ...['group', 'format'].map((name) => shot('invalid_field', `${path}?${name}=x`)),
+    ...filters.map((filter) => shot('invalid_field', `${path}?${filter}=`)),
   ]
 }

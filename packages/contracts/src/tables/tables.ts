@@ -143,7 +143,7 @@ export const tables = {
   transaction_keys_v1: {
     row: 'a claim on the money of a transaction',
     writers: ['event-writer'],
-    readers: ['event-writer', 'eraser'],
+    readers: ['event-writer', 'report-api', 'eraser'],
     personal: [],
     erased_by: { with: 'revenue_raw_v1', on: ['transaction_key', 'topic', 'partition', 'offset'] },
     derived: {

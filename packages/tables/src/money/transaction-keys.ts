@@ -16,7 +16,7 @@ export const claimColumns = [
  * being erased may be there twice. Throws a TypeError for a key that is no number.
  */
 export async function findTransactionClaims(
-  clickhouse: Clickhouse,
+  clickhouse: Pick<Clickhouse, 'query'>,
   lookups: readonly TransactionLookup[],
 ): Promise<TransactionClaim[]> {
   // The erased ones last: a claim that moves there meanwhile is seen in at least one of both.
@@ -27,7 +27,7 @@ export async function findTransactionClaims(
 
 /** Rows of a table by their transactions, and by their day when `days` are given: 64-bit keys and days are text. */
 export async function selectTransactions<Row extends TransactionLookup>(
-  clickhouse: Clickhouse,
+  clickhouse: Pick<Clickhouse, 'query'>,
   lookups: readonly TransactionLookup[],
   table: string,
   columns: readonly (keyof Row & string)[],

@@ -20,7 +20,7 @@ import { addVary } from './compress.ts'
 import { countAnswers } from './count-answers.ts'
 
 /** Each declared report with what answers it: one without the other does not compile. */
-export const answeredReports: { readonly [Name in ReportName]: Report<Name> } = {
+const answeredReports: { readonly [Name in ReportName]: Report<Name> } = {
   attribution: attributionReport,
   revenue: revenueReport,
   cohorts: cohortsReport,

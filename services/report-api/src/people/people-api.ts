@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { addRoute } from '@tributary/admin-http/add-route'
 import { admit } from '@tributary/admin-http/admit'
 import { anyAppReport } from '@tributary/contracts/admin/rows/app-reports'
-import { appInstallRoutes } from '@tributary/contracts/admin/rows/installs'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { type AnswerReport, getReportName } from '../answers/answer-report.ts'
 import type { AuthorizeDeps } from '../authorize.ts'
-import { getInstall } from '../install-route.ts'
 import type { RunInTurn } from '../turns/run-in-turn.ts'
 import { createGetReader } from './app-reader.ts'
+import { addFindRoute } from './find-route.ts'
+import { addInstallRoutes } from './installs-route.ts'
 
 /** What is known of people who are signed in. */
 export interface PeopleDeps {
@@ -32,7 +31,7 @@ interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'> {
 
 /** Reports and rows for people, below `/admin/api/v1`: whoever has a role that reads over an app sees what its keys see. */
 export function peopleApi(deps: PeopleApiDeps): FastifyPluginAsync {
-  const { answerReport, runInTurn } = deps
+  const { answerReport } = deps
   const getReader = createGetReader(deps)
   return async (app) => {
     admit(app, { ...deps, admin_token: deps.admin_token ?? randomBytes(32).toString('hex') })
@@ -40,12 +39,11 @@ export function peopleApi(deps: PeopleApiDeps): FastifyPluginAsync {
       anyAppReport.path,
       { config: { declared: anyAppReport } },
       async (request, reply) => {
-        const reader = await getReader(request, reply)
+        const reader = await getReader(request)
         return answerReport(getReportName(request.params.report), reader, request, reply)
       },
     )
-    addRoute(app, appInstallRoutes.getAppInstall, async ({ params }, request, reply) =>
-      getInstall(runInTurn, await getReader(request, reply), reply, params.install_uuid),
-    )
+    addInstallRoutes(app, { ...deps, getReader })
+    addFindRoute(app, { ...deps, getReader })
   }
 }
