@@ -106,7 +106,7 @@ export function namedSchemas(routes: readonly Route[]): Record<string, JsonSchem
 /** Headers that an answer of this status may carry; only `X-Request-Id` is always there. */
 function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSchema {
   const names = ['X-Request-Id']
-  const isReport = auth === 'reports' && answers[200]?.form === 'json or csv'
+  const isReport = answers[304] !== undefined && answers[200]?.form === 'json or csv'
   if (isReport && (status === 200 || status === 304))
     names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Rows')
   if (answers[200]?.form === 'events' && status === 200) names.push('X-Accel-Buffering')

@@ -113,11 +113,13 @@ export const serviceRoles = {
   'report-api': {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
-    apps: { select: ['app_id', 'company_id', 'platform', 'store_id', 'owns_store_id', 'development_keys'] }, // no secrets
+    apps: {
+      select: ['app_id', 'company_id', 'name', 'platform', 'store_id', 'owns_store_id', 'development_keys'], // no secrets
+    },
     server_keys: { select: '*' },
     cv_schemas: { select: '*' },
     fx_rates: { select: '*' },
-    links: { select: ['link_id', 'app_id'] },
+    links: { select: ['link_id', 'app_id', 'partner'] },
     admin_audit_log: { select: ['id'], also: ['INSERT'] }, // look-ups of people
     people: { select: ['person_id', 'email'] }, // no password
     memberships: { select: '*' },

@@ -8,8 +8,8 @@ import type { Registry } from 'prom-client'
 
 export interface AuthorizeDeps {
   credentials: Pick<Credentials, 'findServerKey'>
-  /** Counts the requests of a key. */
-  keyValue: Pick<KeyValue, 'hitWindow' | 'addCapped' | 'reconcile'>
+  /** Counts the requests of a key; `get` gives the use of a quota. */
+  keyValue: Pick<KeyValue, 'hitWindow' | 'addCapped' | 'reconcile' | 'get'>
   now: () => number
   registry: Registry
 }

@@ -162,7 +162,9 @@ const adminGuards = (admin_token: string, analyst: SessionHeaders): Shot[] =>
   operations
     .filter(({ tags }) => tags[0] === 'Admin')
     .flatMap(({ route, responses }): Shot[] => {
-      const path = (route.split(' ')[1] ?? '').replace(/\{(app_)?id\}/, 'none').replace('{install_uuid}', 'install-1')
+      const path = (route.split(' ')[1] ?? '')
+        .replaceAll(/\{(app_|link_)?id\}/g, 'none')
+        .replace('{install_uuid}', 'install-1')
       const codes = new Set(Object.values(responses).flatMap(codesOf))
       const { origin, cookie } = analyst
       const own = codes.has('invalid_admin_token') ? bearer(admin_token) : analyst

@@ -37,7 +37,10 @@ export function rowShots(admin_token: string, { tenant }: Companies): Shot[] {
   const lists = [
     ['/installs', '?limit=0'],
     ['/find', '?q='],
+    ['/overview', '?since_ms=1'],
+    ['/fraud', '?since_ms=1'],
   ] as const
+  const [clicks, all] = ['/links/{link_id}/clicks', '/admin/api/v1/overview']
   const install = '/installs/{install_uuid}'
   return [
     ...reportRoutesBelow(`${prefix}/{app_id}/reports/`).flatMap((route) => [
@@ -49,6 +52,12 @@ export function rowShots(admin_token: string, { tenant }: Companies): Shot[] {
       shot(route, 'invalid_field', `${own}${route}${wrong}`),
       shot(route, 'unknown_app', `${prefix}/none${route}?q=i-1`),
     ]),
+    shot(clicks, 'ok', `${own}/links/${tenant.link_id}/clicks`),
+    shot(clicks, 'invalid_field', `${own}/links/${tenant.link_id}/clicks?group=year`),
+    shot(clicks, 'unknown_link', `${own}/links/none/clicks`),
+    shot(clicks, 'unknown_app', `${prefix}/none/links/${tenant.link_id}/clicks`),
+    { route: `GET ${all}`, code: 'ok', path: all, headers },
+    { route: `GET ${all}`, code: 'invalid_field', path: `${all}?since_ms=1`, headers },
     shot(install, 'ok', `${own}/installs/i-1`),
     shot(install, 'unknown_install', `${own}/installs/nobody`),
     shot(install, 'unknown_app', `${prefix}/none/installs/i-1`),

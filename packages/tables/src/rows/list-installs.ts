@@ -54,7 +54,8 @@ function inSlices(hours: readonly Slice[]): Slice[] {
   return slices
 }
 
-const inWindow = `app_id = {app_id:String} AND i.day >= toDate(fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC'))
+/** SQL condition for the installs of a window, of a table with the alias `i`. */
+export const inInstallWindow = `app_id = {app_id:String} AND i.day >= toDate(fromUnixTimestamp64Milli({since_ms:Int64}, 'UTC'))
   AND i.day <= toDate(fromUnixTimestamp64Milli({until_ms:Int64}, 'UTC'))
   AND i.installed_at_ms >= {since_ms:Int64} AND i.installed_at_ms < {until_ms:Int64}`
 
@@ -68,27 +69,38 @@ const simpleSql = ({ partner, attribution_type, reinstall }: InstallFilter): str
 /** Hours with installs, the newest first. */
 function hoursSql(filter: InstallFilter): string {
   const { flagged } = filter
-  const where = [inWindow, ...simpleSql(filter), ...(flagged === undefined ? [] : [`i.flagged = ${flagged ? 1 : 0}`])]
+  const where = [
+    inInstallWindow,
+    ...simpleSql(filter),
+    ...(flagged === undefined ? [] : [`i.flagged = ${flagged ? 1 : 0}`]),
+  ]
   return `
 SELECT intDiv(i.installed_at_ms, 3600000) * 3600000 AS from_ms, from_ms + 3600000 AS to_ms, count() AS rows
 FROM installs_by_day_v1 AS i WHERE ${where.join(' AND ')}
 GROUP BY from_ms ORDER BY from_ms DESC`
 }
 
-/** A cancelled verdict has as many rows with sign -1 as with 1; a row that was written twice counts once. */
+/**
+ * SQL that groups rows of `installs_v1` by their verdict and leaves those that count: a cancelled one has as many rows with sign -1 as with
+ * 1, and a row that was written twice counts once.
+ */
+export const liveVerdicts = `
+GROUP BY i.install_uuid, i.installed_at_ms, i.partner, i.attribution_type, i.campaign, i.link_id, i.click_id, i.reinstall, i.fraud_flags
+HAVING uniqExactIf((topic, partition, offset), sign = 1) > uniqExactIf((topic, partition, offset), sign = -1)`
+
 function installsSql(filter: InstallFilter, after: InstallPosition | null): string {
   const { campaign, flagged } = filter
   const where = [
-    ...[inWindow, 'i.pending = 0', ...simpleSql(filter)],
+    ...[inInstallWindow, 'i.pending = 0', ...simpleSql(filter)],
     ...(campaign === undefined ? [] : ['i.campaign = {campaign:String}']),
     ...(flagged === undefined ? [] : [`notEmpty(i.fraud_flags) = ${flagged ? 1 : 0}`]),
     ...(after === null ? [] : ['(i.installed_at_ms, i.install_uuid) < ({at_ms:Int64}, {at_uuid:String})']),
   ]
   return `
-SELECT install_uuid, toInt64(i.installed_at_ms) AS installed_at_ms, partner, attribution_type, nullIf(i.campaign, '') AS campaign,
-  nullIf(i.link_id, '') AS link_id, nullIf(i.click_id, '') AS click_id, reinstall, fraud_flags
+SELECT i.install_uuid AS install_uuid, toInt64(i.installed_at_ms) AS installed_at_ms, i.partner AS partner,
+  i.attribution_type AS attribution_type, nullIf(i.campaign, '') AS campaign, nullIf(i.link_id, '') AS link_id,
+  nullIf(i.click_id, '') AS click_id, i.reinstall AS reinstall, i.fraud_flags AS fraud_flags
 FROM installs_v1 AS i WHERE ${where.join(' AND ')}
-GROUP BY install_uuid, i.installed_at_ms, partner, attribution_type, i.campaign, i.link_id, i.click_id, reinstall, fraud_flags
-HAVING uniqExactIf((topic, partition, offset), sign = 1) > uniqExactIf((topic, partition, offset), sign = -1)
+${liveVerdicts}
 ORDER BY i.installed_at_ms DESC, install_uuid DESC LIMIT {limit:UInt32}`
 }

@@ -7,10 +7,13 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { type AnswerReport, getReportName } from '../answers/answer-report.ts'
 import type { AuthorizeDeps } from '../authorize.ts'
+import type { ReportSources } from '../report.ts'
 import type { RunInTurn } from '../turns/run-in-turn.ts'
-import { createGetReader } from './app-reader.ts'
+import { createReaders } from './app-reader.ts'
+import { addClickRoutes } from './click-routes.ts'
 import { addFindRoute } from './find-route.ts'
 import { addInstallRoutes } from './installs-route.ts'
+import { addOverviewRoutes } from './overview-routes.ts'
 
 /** What is known of people who are signed in. */
 export interface PeopleDeps {
@@ -23,7 +26,7 @@ export interface PeopleDeps {
   trusted_proxies?: readonly string[]
 }
 
-interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'> {
+interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'>, ReportSources {
   logger: Logger
   runInTurn: RunInTurn
   answerReport: AnswerReport
@@ -31,19 +34,21 @@ interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'> {
 
 /** Reports and rows for people, below `/admin/api/v1`: whoever has a role that reads over an app sees what its keys see. */
 export function peopleApi(deps: PeopleApiDeps): FastifyPluginAsync {
-  const { answerReport } = deps
-  const getReader = createGetReader(deps)
+  const readers = createReaders(deps)
+  const rows = { ...deps, ...readers }
   return async (app) => {
     admit(app, { ...deps, admin_token: deps.admin_token ?? randomBytes(32).toString('hex') })
     app.get<{ Params: { report: string } }>(
       anyAppReport.path,
       { config: { declared: anyAppReport } },
       async (request, reply) => {
-        const reader = await getReader(request)
-        return answerReport(getReportName(request.params.report), reader, request, reply)
+        const reader = await readers.getReader(request)
+        return deps.answerReport(getReportName(request.params.report), reader, request, reply)
       },
     )
-    addInstallRoutes(app, { ...deps, getReader })
-    addFindRoute(app, { ...deps, getReader })
+    addInstallRoutes(app, rows)
+    addFindRoute(app, rows)
+    addOverviewRoutes(app, rows)
+    addClickRoutes(app, rows)
   }
 }
