@@ -5,6 +5,8 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { rowRoutes } from '@tributary/contracts/admin/rows/row-routes'
+import type { Route } from '@tributary/contracts/route'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { expect, it, vi } from 'vitest'
 import { checkConfig, installHaproxy, spawnLoadBalancer } from './load-balancer.ts'
@@ -168,6 +170,14 @@ await describeWith('load balancer', open, ({ url, operators_url }) => {
   it('says when to come back after a failure', async () => {
     const { status, headers, body } = await send(url, '/event?broken')
     expect([status, headers['retry-after'], JSON.parse(body).error]).toEqual([502, '1', 'unavailable'])
+  })
+
+  it('forwards reports and rows for people from the port of operators to report-api, and the rest to admin-api', async () => {
+    const rows = new Set(Object.values<Route>(rowRoutes).map(({ path }) => path.replaceAll(/:\w+/g, 'some-id')))
+    for (const path of documented.filter((one) => one.startsWith('/admin/')))
+      expect([path, (await ask(operators_url, path)).body]).toEqual([path, rows.has(path) ? 'report-api' : 'admin-api'])
+    expect((await ask(operators_url, '/admin/api/v1/%61pps/a%20b/reports/x')).body).toBe('report-api')
+    expect((await ask(operators_url, '/admin/api/v1/apps/a/reports/x/y')).body).toBe('admin-api')
   })
 
   it('forwards the admin API to operators on their own port, and no metrics', async () => {

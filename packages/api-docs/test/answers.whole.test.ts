@@ -79,8 +79,8 @@ it('answers every documented code, in the documented shape and with the document
     ...rowShots(admin_token, companies),
     ...linkShots(...links),
     ...people.shots,
-    ...(await oidcShots(standalone.url, provider, people.analyst)),
-    ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id, analyst: people.analyst }),
+    ...(await oidcShots(standalone.url, provider, people.privacy)),
+    ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id, privacy: people.privacy }),
     ...schemaShots(companies),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]

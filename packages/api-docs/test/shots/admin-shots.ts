@@ -6,13 +6,13 @@ import type { SessionHeaders } from './people-shots.ts'
 const prefix = '/admin/api/v1'
 
 /**
- * Every code of the admin API but those of accounts. `analyst` is a session that may call little, `kept_key` is the audit key of an object of `tenant` that is there, `ios_app_id` an app
+ * Every code of the admin API but those of accounts. `privacy` is a session that may call little, `kept_key` is the audit key of an object of `tenant` that is there, `ios_app_id` an app
  * without a store id.
  */
 export function adminShots(
   admin_token: string,
   { tenant, other }: Companies,
-  { kept_key, ios_app_id, analyst }: { kept_key: string; ios_app_id: string; analyst: SessionHeaders },
+  { kept_key, ios_app_id, privacy }: { kept_key: string; ios_app_id: string; privacy: SessionHeaders },
 ): Shot[] {
   const shot = (route: string, code: string, given: { path?: string; body?: unknown } = {}) => {
     const [method, path = ''] = route.split(' ')
@@ -23,7 +23,7 @@ export function adminShots(
   const moved = `/apps/${ios_app_id}/move-store-id`
   const rates = 'Date,USD,\n2026-06-01,1.08,\n'
   return [
-    ...adminGuards(admin_token, analyst),
+    ...adminGuards(admin_token, privacy),
     shot('POST /companies', 'ok', { body: { name: 'One more', plan: 'unlimited' } }),
     shot('POST /companies', 'bad_json', { body: '[' }),
     shot('POST /companies', 'invalid_field', { body: { name: 'x', more: 1 } }),
@@ -158,7 +158,7 @@ function cvSchemaShots(shot: MakeShot, app_id: string): Shot[] {
 }
 
 /** What every route of the admin API answers alike, by the codes that it documents. */
-const adminGuards = (admin_token: string, analyst: SessionHeaders): Shot[] =>
+const adminGuards = (admin_token: string, privacy: SessionHeaders): Shot[] =>
   operations
     .filter(({ tags }) => tags[0] === 'Admin')
     .flatMap(({ route, responses }): Shot[] => {
@@ -166,16 +166,16 @@ const adminGuards = (admin_token: string, analyst: SessionHeaders): Shot[] =>
         .replaceAll(/\{(app_|link_)?id\}/g, 'none')
         .replace('{install_uuid}', 'install-1')
       const codes = new Set(Object.values(responses).flatMap(codesOf))
-      const { origin, cookie } = analyst
-      const own = codes.has('invalid_admin_token') ? bearer(admin_token) : analyst
+      const { origin, cookie } = privacy
+      const own = codes.has('invalid_admin_token') ? bearer(admin_token) : privacy
       const guards: Shot[] = [
         { route, code: 'missing_bearer_token', path },
         { route, code: 'invalid_admin_token', path, headers: bearer('guess') },
         { route, code: 'sign_in_required', path, headers: { origin } },
-        { route, code: 'session_ended', path, headers: { ...analyst, cookie: `${cookie.split('=')[0]}=ses_none` } },
+        { route, code: 'session_ended', path, headers: { ...privacy, cookie: `${cookie.split('=')[0]}=ses_none` } },
         { route, code: 'forged_request', path, headers: { cookie } },
         { route, code: 'body_too_large', path, headers: own, announced_bytes: limits.fx_csv_bytes_max + 1 },
-        { route, code: 'not_found', path: path.replace(/\/(none|install-1)/, '/%zz'), headers: analyst },
+        { route, code: 'not_found', path: path.replace(/\/(none|install-1)/, '/%zz'), headers: privacy },
       ]
       // Routes without credentials have shots of their own.
       const isDoor = !codes.has('invalid_admin_token') && !path.includes('/me') && !path.endsWith('/sign-out')

@@ -11,8 +11,8 @@ export type SessionHeaders = Record<'origin' | 'cookie' | 'x-csrf-token', string
 
 interface People {
   shots: Shot[]
-  /** The session of an analyst of one company, who may call little. */
-  analyst: SessionHeaders
+  /** The session of a person with the role privacy in one company, who may call little. */
+  privacy: SessionHeaders
 }
 
 /** Every code of accounts and of sign-in; people are made for them first. */
@@ -35,7 +35,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
     return signIn(email)
   }
   const ada = await join('ada@example.com', 'operator')
-  const analyst = await join('analyst@example.com', 'analyst', tenant.company_id)
+  const privacy = await join('privacy@example.com', 'privacy', tenant.company_id)
   const lastOwner = await join('owner@example.com', 'owner', other.company_id)
   const lowering = await invite('owner@example.com', 'analyst', other.company_id)
   const bob = await join('bob@example.com', 'operator')
@@ -77,7 +77,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
   ] as const
   const failures = limits.sign_in_failures_free
   return {
-    analyst,
+    privacy,
     shots: [
       ...['invite', 'change', 'remove', 'reset'].flatMap((act) => malformed(`POST /people/${act}`, asToken)),
       ...['invite', 'change'].flatMap((act) => [
@@ -95,8 +95,8 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
       shot('POST /people/change', 'unknown_person', asToken, { ...owner, email: 'none@example.com', role: 'admin' }),
       shot('POST /people/change', 'last_of_role', asToken, { ...owner, role: 'admin' }),
       shot('POST /people/change', 'ok', asToken, {
-        email: 'analyst@example.com',
-        role: 'analyst',
+        email: 'privacy@example.com',
+        role: 'privacy',
         company_id: tenant.company_id,
       }),
       shot('POST /people/remove', 'unknown_company', asToken, { ...owner, company_id: 'none' }),
