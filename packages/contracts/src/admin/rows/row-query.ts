@@ -29,5 +29,5 @@ export const rowPage = {
     .meta({ description: 'Rows of a page.', example: 100 }),
   cursor: text(200)
     .optional()
-    .meta({ description: '`next_cursor` of the page before, with the same filters.', example: '' }),
+    .meta({ description: '`next_cursor` of the page before, with the same filters.', example: `${created_at_ms}.install-1` }),
 }
