@@ -13,7 +13,7 @@ export type GetReader = (request: FastifyRequest) => Promise<AppReader>
 
 /** Finds out who reads. A person counts as a key: the rate and the turns of reports are those of a key of the company. */
 export function createReaders({ pool, keyValue, now, registry }: Omit<AuthorizeDeps, 'credentials'> & { pool: Pool }) {
-  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), registry })
+  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), now, registry })
   const getPerson: GetPerson = async ({ caller }) => {
     const key_id = caller?.kind === 'person' ? caller.session.person_id : 'admin-token'
     const { refusal } = await keyRate.spend(key_id)

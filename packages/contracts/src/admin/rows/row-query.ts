@@ -29,5 +29,8 @@ export const rowPage = {
     .meta({ description: 'Rows of a page.', example: 100 }),
   cursor: text(200)
     .optional()
-    .meta({ description: '`next_cursor` of the page before, with the same filters.', example: `${created_at_ms}.install-1` }),
+    .meta({
+      description: '`next_cursor` of the page before, with the same filters.',
+      example: `${created_at_ms}.install-1`,
+    }),
 }
