@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { expect, it, onTestFinished } from 'vitest'
-import { tributary } from './run-tributary.ts'
+import { startTributary } from './run-tributary.ts'
 
 it('migrates a data folder once, and with --dry-run not at all', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-migrate-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   const migrate = async (...words: string[]) => {
-    const run = await tributary(['migrate', ...words, '--json'], { TRIBUTARY_DATA_DIR: folder })
+    const run = await startTributary(['migrate', ...words, '--json'], { TRIBUTARY_DATA_DIR: folder }).ended
     expect(run).toMatchObject({ code: 0, stderr: '' })
     return JSON.parse(run.stdout)
   }
@@ -29,14 +29,14 @@ it('changes neither engine when one of them refuses this version', async () => {
     await clickhouse.close()
   }
   const env = { TRIBUTARY_DATA_DIR: folder }
-  expect((await tributary(['migrate'], env)).code).toBe(0)
+  expect((await startTributary(['migrate'], env).ended).code).toBe(0)
   await rm(join(folder, 'postgres'), { recursive: true })
   await inClickhouse(`INSERT INTO schema_migrations_v1 VALUES (1, '0001_events_raw', 'of another version')`)
-  const refused = await tributary(['migrate'], env)
+  const refused = await startTributary(['migrate'], env).ended
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('before the baseline') })
   await inClickhouse(
     `ALTER TABLE schema_migrations_v1 DELETE WHERE checksum = 'of another version' SETTINGS mutations_sync = 1`,
   )
-  const left = await tributary(['migrate', '--dry-run', '--json'], env)
+  const left = await startTributary(['migrate', '--dry-run', '--json'], env).ended
   expect(JSON.parse(left.stdout).postgres).toContain('0001_tenants')
 })
