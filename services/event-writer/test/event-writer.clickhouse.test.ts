@@ -181,7 +181,7 @@ test('duplicates, reorderings, re-deliveries and a crash after any step leave ev
       // A sweep of later histories would look at these transactions too.
       await clickhouse.command('TRUNCATE TABLE transaction_keys_v1')
     }),
-    { numRuns: roundsOf(6) },
+    { numRuns: roundsOf(4) },
   )
 })
 

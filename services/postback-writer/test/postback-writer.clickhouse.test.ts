@@ -5,6 +5,7 @@ import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
+import { roundsOf } from '@tributary/testing/rounds'
 import { fragileClickhouse } from '@tributary/testing/twins/fragile-clickhouse'
 import type { MemoryBroker } from '@tributary/testing/twins/memory-broker'
 import fc from 'fast-check'
@@ -147,7 +148,7 @@ test('crashes after any step, failures and other cuts leave each postback once i
       expect(beaten).toEqual(placesOf(log).filter((place) => !winners.includes(place)))
       expect((await rawBodies(run)).toSorted()).toEqual(postbacks.map(({ received }) => received.body).toSorted())
     }),
-    { numRuns: 25 },
+    { numRuns: roundsOf(15) },
   )
 })
 

@@ -317,7 +317,7 @@ test('any window over any events equals the reference, page by page', async () =
         }
       },
     ),
-    { numRuns: roundsOf(12) },
+    { numRuns: roundsOf(8) },
   )
 })
 

@@ -1,5 +1,6 @@
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { roundsOf } from '@tributary/testing/rounds'
 import { verifyEvents } from '@tributary/testing/verify-events'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -33,7 +34,7 @@ test.each(['log', 'audit'] as const)(
         expect(Object.entries(differing).filter(([, groups]) => groups > 0)).toEqual([])
         expect(await world.replay({ source })).toMatchObject({ ...done, filled: 0 })
       }),
-      { numRuns: 3, endOnFailure: true },
+      { numRuns: roundsOf(2), endOnFailure: true },
     )
     await world.close()
   },

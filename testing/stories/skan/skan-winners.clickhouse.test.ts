@@ -49,7 +49,7 @@ test('over random histories the report equals loops over postbacks that another 
       const whole = await world.rows(app_id, all)
       expect(await world.rows(app_id, { ...all, limit, offset: 1 })).toEqual(whole.slice(1, 1 + limit))
     }),
-    { numRuns: roundsOf(6) },
+    { numRuns: roundsOf(4) },
   )
   expect(rows).toBeGreaterThan(20)
 })

@@ -62,7 +62,7 @@ test.each([
       const { verdicts, expected } = await tell({ clicks: clicks.map(own), facts: facts.map(own), picks }, mirror())
       expect(verdicts).toEqual(expected)
     }),
-    { numRuns: roundsOf(2) },
+    { numRuns: roundsOf(1) },
   )
 })
 

@@ -58,11 +58,14 @@ async function askAgain(asked_by: 'sdk' | 'admin', asked_ms: number) {
   return { asked, state, left: await rowsByInstall(stage.clickhouse, app_id, 'person') }
 }
 
-for (const asked_by of ['sdk', 'admin'] as const)
-  for (const [name, behind_ms] of Object.entries({ minute: 60_000, hour: hour_ms, day: day_ms }))
-    test(`a second life is erased when ${asked_by} asks by a clock that is one ${name} behind the first erasure`, async () => {
-      expect(await askAgain(asked_by, mark_ms - behind_ms)).toEqual({ asked: 'queued', state: 'completed', left: {} })
-    })
+for (const [asked_by, name, behind_ms] of [
+  ['sdk', 'minute', 60_000],
+  ['sdk', 'day', day_ms],
+  ['admin', 'hour', hour_ms],
+] as const)
+  test(`a second life is erased when ${asked_by} asks by a clock that is one ${name} behind the first erasure`, async () => {
+    expect(await askAgain(asked_by, mark_ms - behind_ms)).toEqual({ asked: 'queued', state: 'completed', left: {} })
+  })
 
 test('a request that is read again, however often, leaves a second life alone', async () => {
   const { asked, state, left } = await askAgain('sdk', now_ms)
