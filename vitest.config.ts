@@ -23,6 +23,8 @@ export default defineConfig({
         ],
         // chdb allows one engine a process.
         pool: 'forks' as const,
+        // Node reads TypeScript itself: no file is transformed, and each process takes what an earlier one compiled (NODE_COMPILE_CACHE).
+        experimental: { viteModuleRunner: false, nodeLoader: false },
         // Files of these rings share processes, which import the code once. A test gives back what it changes outside of itself.
         isolate: ring !== 'domain' && ring !== 'service',
         restoreMocks: true,
