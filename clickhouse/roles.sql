@@ -14,6 +14,12 @@ GRANT
   SELECT ON system.clusters
 TO tributary_migrator WITH REPLACE OPTION;
 
+-- ingest-gateway: stores costs of ads, and reads the number of the last upload. It has no right on events.
+CREATE USER IF NOT EXISTS tributary_ingest_gateway IDENTIFIED WITH sha256_password BY {ingest_gateway_password:String};
+GRANT
+  SELECT, INSERT ON tributary.costs_v1
+TO tributary_ingest_gateway WITH REPLACE OPTION;
+
 -- event-writer: fills one table, looks up keys, cancels money of transactions that several partitions counted, and
 -- completes what a batch that was broken off left half-done, by the views' own SELECTs, once no insert of it runs on any
 -- replica. It has to see which migrations ran, to refuse where one is missing.

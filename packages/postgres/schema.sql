@@ -480,7 +480,7 @@ CREATE TABLE server_keys (
   CONSTRAINT server_keys_key_sha256_check CHECK ((octet_length(key_sha256) = 32)),
   CONSTRAINT server_keys_key_sha256_key UNIQUE (key_sha256),
   CONSTRAINT server_keys_pkey PRIMARY KEY (key_id),
-  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text])))
+  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text, 'costs:write'::text])))
 );
 COMMENT ON COLUMN server_keys.key_sha256 IS 'SHA-256 of the whole key text; the key itself is stored nowhere';
 COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for display';
@@ -577,6 +577,9 @@ CREATE TABLE unreadable_objects (
 COMMENT ON TABLE unreadable_objects IS 'folders of the audit store with objects that an erasure could not read or rewrite; each run tries again, and removes the row when it could';
 COMMENT ON COLUMN unreadable_objects.app_id IS 'app whose erasures they hold up; archives of clicks are of several apps';
 COMMENT ON COLUMN unreadable_objects.objects IS 'how many there were at the last try';
+
+CREATE SEQUENCE cost_numbers;
+COMMENT ON SEQUENCE cost_numbers IS 'numbers of uploads of costs, which costs_v1 of ClickHouse holds';
 
 CREATE INDEX admin_audit_log_at ON public.admin_audit_log USING btree (at);
 CREATE INDEX admin_audit_log_company ON public.admin_audit_log USING btree (company_id, id);

@@ -1,5 +1,6 @@
 import { liveLimits } from './admin/live/live-limits.ts'
 import { peopleLimits } from './admin/people/people-limits.ts'
+import { costLimits } from './costs/cost-limits.ts'
 import { reportLimits } from './report-limits.ts'
 
 /** Milliseconds of an hour, and of a day of 24 hours. */
@@ -14,6 +15,7 @@ export const limits = {
   ...reportLimits,
   ...peopleLimits,
   ...liveLimits,
+  ...costLimits,
   /** What needs attention (docs/people.md#what-needs-attention): a consumer that is so far behind, */
   attention_lag_ms: 5 * 60 * 1000,
   /** a part of a quota above this, */

@@ -48,6 +48,7 @@ async function closeToPublic(client: PoolClient): Promise<void> {
 async function grantRights(client: PoolClient, service: PostgresService): Promise<void> {
   const role = escapeIdentifier(roleOf(service))
   await client.query(`REVOKE ALL ON ALL TABLES IN SCHEMA public FROM ${role}`) // those on columns too
+  await client.query(`REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM ${role}`)
   for (const [table, { select, also = [], update }] of Object.entries<Rights>(serviceRoles[service])) {
     const columns = (names: readonly string[]) => ` (${names.map(escapeIdentifier).join(', ')})`
     const own = update === undefined ? [] : [`UPDATE${columns(update)}`]

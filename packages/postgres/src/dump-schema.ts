@@ -28,6 +28,11 @@ const tables = `
        FROM pg_description s LEFT JOIN pg_attribute a ON a.attrelid = s.objoid AND a.attnum = s.objsubid AND s.objsubid > 0
        WHERE s.objoid = c.oid AND s.classoid = 'pg_class'::regclass) comments)) AS line
   FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY c.relname`
+const sequences = `
+  SELECT format(E'CREATE SEQUENCE %s;%s\\n', c.relname,
+    coalesce(format(E'\\nCOMMENT ON SEQUENCE %s IS %L;', c.relname, obj_description(c.oid)), '')) AS line
+  FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'S'
+    AND NOT EXISTS (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'i') ORDER BY c.relname`
 const indexes = `
   SELECT pg_get_indexdef(i.indexrelid) || ';' AS line FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
   WHERE c.relnamespace = 'public'::regnamespace
@@ -42,10 +47,10 @@ const triggers = `
   SELECT pg_get_triggerdef(t.oid) || ';' AS line FROM pg_trigger t
   WHERE NOT t.tgisinternal ORDER BY t.tgrelid::regclass::text, t.tgname`
 
-/** The schema as SQL text: tables, indexes, views, functions, triggers, each sorted, so that equal schemas give equal texts. */
+/** The schema as SQL text: tables, sequences, indexes, views, functions, triggers, each sorted, so that equal schemas give equal texts. */
 export async function dumpSchema(pool: Pool): Promise<string> {
   const lines = ['-- The PostgreSQL schema after all migrations. Made by `npm run dump`: do not edit.\n']
-  for (const text of [tables, indexes, views, functions, triggers]) {
+  for (const text of [tables, sequences, indexes, views, functions, triggers]) {
     const { rows } = await pool.query<{ line: string }>(text)
     lines.push(...rows.map(({ line }) => line))
   }

@@ -50,6 +50,7 @@ export const serviceRoles = {
     old_signing_secrets: { select: '*' },
     server_keys: { select: '*' },
     cv_schemas: { select: '*' },
+    cost_numbers: { select: '*', also: ['UPDATE'] }, // a sequence: UPDATE takes the next number
     ...masterKeyRights,
     ...lateDaysRights,
   },

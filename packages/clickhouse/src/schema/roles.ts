@@ -58,6 +58,8 @@ ${roleSql('migrator', [
   'SELECT, INSERT, ALTER TABLE, ALTER VIEW, CREATE TABLE, CREATE VIEW, CREATE DICTIONARY, DROP TABLE, TRUNCATE, DROP VIEW, DROP DICTIONARY, dictGet ON tributary.*',
   'SELECT ON system.clusters',
 ])}
+-- ingest-gateway: stores costs of ads, and reads the number of the last upload. It has no right on events.
+${roleSql('ingest-gateway', declaredRights('ingest-gateway'))}
 -- event-writer: fills one table, looks up keys, cancels money of transactions that several partitions counted, and
 -- completes what a batch that was broken off left half-done, by the views' own SELECTs, once no insert of it runs on any
 -- replica. It has to see which migrations ran, to refuse where one is missing.

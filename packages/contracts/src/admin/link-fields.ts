@@ -6,7 +6,8 @@ import { text } from './admin-fields.ts'
 /** The partner of installs that no link brought. */
 const organic = 'organic'
 
-const partner = z
+/** The name of a partner, as links and costs have it. */
+export const PartnerName = z
   .string()
   .max(limits.partner_chars_max)
   .regex(/^[A-Za-z0-9_-]+$/, 'A partner name holds a-z, 0-9, _ and - only.')
@@ -49,7 +50,7 @@ const inCapitals = (codes: string[]): string[] => [...new Set(codes.map((code) =
 /** Fields that make a tracking link (docs/rules.md#link-records). */
 export const CreateLink = z.strictObject({
   app_id: z.string(),
-  partner: partner.describe('1 to 64 of `a-z`, `0-9`, `_`, `-`; capitals are lowered; `organic` is reserved.'),
+  partner: PartnerName.describe('1 to 64 of `a-z`, `0-9`, `_`, `-`; capitals are lowered; `organic` is reserved.'),
   campaign: label,
   ad_group: label,
   creative: label,

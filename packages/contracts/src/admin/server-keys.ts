@@ -3,9 +3,11 @@ import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
 import { managers } from './people/roles.ts'
 
-/** The rights of a server key: send events, read reports and installs. */
-export const keyScopes = ['events:write', 'reports:read'] as const
+/** The rights of a server key: send events, read reports and installs, upload costs. */
+export const keyScopes = ['events:write', 'reports:read', 'costs:write'] as const
 export type KeyScope = (typeof keyScopes)[number]
+/** The rights of a key whose creation names none. */
+export const defaultScopes: readonly KeyScope[] = ['events:write', 'reports:read']
 
 const CreateServerKey = z.strictObject({
   app_id: z.string(),
@@ -15,8 +17,8 @@ const CreateServerKey = z.strictObject({
     .array(z.enum(keyScopes))
     .min(1)
     .max(keyScopes.length)
-    .default([...keyScopes])
-    .describe('Rights of the key; all by default.'),
+    .default([...defaultScopes])
+    .describe(`Rights of the key; \`${defaultScopes.join('` and `')}\` by default.`),
 })
 export type CreateServerKey = z.input<typeof CreateServerKey>
 

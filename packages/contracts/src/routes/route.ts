@@ -18,12 +18,12 @@ type NamedSchema = Readonly<Record<string, z.ZodType>>
 
 /** The declaration of a route: the one source of its document, its callers' types and its public address. */
 export interface Route {
-  method: 'GET' | 'POST' | 'PATCH'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH'
   /** The whole path, with `:name` for a parameter. */
   path: `/${string}`
   /** The path that the service registers instead, where one handler answers several operations. */
   served_at?: `/${string}`
-  tag: 'Events' | 'Links' | 'Postbacks' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
+  tag: 'Events' | 'Costs' | 'Links' | 'Postbacks' | 'Privacy' | 'Reports' | 'Admin' | 'Service'
   summary: string
   /** The summary when absent. */
   description?: string

@@ -1,6 +1,7 @@
 /** A user of ClickHouse: a service, or the migrator, who makes all tables and fills them by their views. */
 export type TableUser =
   | 'migrator'
+  | 'ingest-gateway'
   | 'event-writer'
   | 'click-writer'
   | 'install-attributor'

@@ -1,5 +1,6 @@
 import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
+import { costTables } from './cost-tables.ts'
 import { erasureTables } from './erasure-tables.ts'
 import { postbackTables } from './postback-tables.ts'
 import { activityByDay, moneyDays, settlingTables } from './report-tables.ts'
@@ -178,6 +179,7 @@ export const tables = {
   ...postbackTables,
   ...settlingTables,
   ...erasureTables,
+  ...costTables,
 } as const satisfies Record<string, Table>
 
 export type TableName = keyof typeof tables

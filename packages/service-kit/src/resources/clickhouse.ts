@@ -65,6 +65,21 @@ export async function requireClickhouseSchema(clickhouse: Clickhouse): Promise<v
   }
 }
 
+/**
+ * A ClickHouse server for a process whose main work needs none: it starts while the server is away. Whether the tables that it
+ * uses are there shows when it uses them.
+ */
+export const clickhouseWhenThere: Resource<
+  Clickhouse,
+  (typeof clickhouseSettings)[number],
+  'TRIBUTARY_CLICKHOUSE_URL'
+> = {
+  binding: 'analytics',
+  settings: clickhouseSettings,
+  required: ['TRIBUTARY_CLICKHOUSE_URL'],
+  open: (config, service) => openClickhouse(config, service),
+}
+
 /** A migrated ClickHouse server; options as in `openClickhouse`. */
 export const clickhouseEngine = (
   options: { complete_reads?: boolean } = {},

@@ -11,6 +11,7 @@ import {
 } from '@tributary/contracts/admin/companies'
 import {
   type CreateServerKey,
+  defaultScopes,
   keyScopes,
   type ServerKey,
   type ServerKeyCreated,
@@ -205,7 +206,7 @@ export function createApp(
 export function createServerKey(pool: Pool, input: CreateServerKey, request: AdminRequest): Promise<ServerKeyCreated> {
   const { app_id, label } = input
   mustHaveIdShape(app_id, 'unknown_app')
-  const scopes = keyScopes.filter((scope) => input.scopes?.includes(scope) ?? true)
+  const scopes = keyScopes.filter((scope) => (input.scopes ?? defaultScopes).includes(scope))
   const key_id = id('key')
   const secret = randomBytes(24).toString('hex')
   const key = `srv_${secret}`
