@@ -13,6 +13,7 @@ import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memor
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
 import { memoryCredentials, noSchemas, type Tenant } from '@tributary/testing/builders'
 import type { EngineName } from '@tributary/testing/engines/engine'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { listen, nextMessage, report, watchCpu } from '../process/driven-process.ts'
@@ -114,6 +115,7 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
     ingestGateway({
       ...{ credentials, keyValue, audit, groupCommit, broker, partitions, registry, logger },
       liveSchemas: noSchemas,
+      costs: memoryCosts(),
       now: Date.now,
       gateway_id: 'bench',
       ...(in_flight === undefined ? {} : { in_flight }),

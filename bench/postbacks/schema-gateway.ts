@@ -4,6 +4,7 @@ import { toLiveSchema } from '@tributary/tenancy/postbacks/cv-schemas-cache'
 import { memoryCredentials, type Tenant } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -39,7 +40,12 @@ async function main(): Promise<void> {
   await app.register(
     ingestGateway({
       ...{ credentials: memoryCredentials([order.tenant]), liveSchemas: liveSchemas(order) },
-      ...{ audit: memoryAuditStore(), broker: memoryBroker(1, Date.now), keyValue: memoryKeyValue(Date.now) },
+      ...{
+        audit: memoryAuditStore(),
+        broker: memoryBroker(1, Date.now),
+        costs: memoryCosts(),
+        keyValue: memoryKeyValue(Date.now),
+      },
       groupCommit: { append: () => Promise.reject(new Error('nothing is stored here')) as never },
       ...{ partitions: 1, now: Date.now, registry: new Registry(), logger, gateway_id: 'bench' },
     }),

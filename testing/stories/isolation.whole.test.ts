@@ -9,6 +9,7 @@ import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { reportApi } from '@tributary/report-api/app'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { openCosts } from '@tributary/tables/costs/store-costs'
 import {
   createApp,
   createCompany,
@@ -86,7 +87,8 @@ async function openWorld(apps_of: readonly number[]) {
   const app = createHttpApp({ logger })
   const shared = { credentials, liveSchemas: noSchemas, keyValue, now, registry, logger }
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
-  await app.register(ingestGateway({ ...shared, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
+  const costs = openCosts({ clickhouse, pool })
+  await app.register(ingestGateway({ ...shared, costs, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
   await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, fxRates: openFxRates({ pool, now }) }))
   await app.register(
     adminApi({

@@ -63,6 +63,7 @@ const asSection = (page: string): string =>
 
 const tags = [
   { name: 'Events', description: 'Events in: from apps in signed batches, from backends with a server key.' },
+  { name: 'Costs', description: 'What ads cost, from partners or files. Reports set it against what the ads brought.' },
   { name: 'Links', description: 'Clicks: tracking links that anybody may follow.' },
   { name: 'Postbacks', description: "Postbacks of Apple's devices. Nobody has credentials; Apple signs the bodies." },
   { name: 'Privacy', description: 'Requests to erase, carried out each night.' },

@@ -7,6 +7,7 @@ import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials, noSchemas } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
@@ -34,6 +35,7 @@ export async function startGateway(allowed_events: readonly string[] = [], now =
         },
       },
       broker,
+      costs: memoryCosts(),
       keyValue: memoryKeyValue(now),
       partitions,
       now,

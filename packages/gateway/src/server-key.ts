@@ -56,9 +56,16 @@ const sendsEvents: ServerKeyRule = {
   scope_missing: 'The key may not send events: it lacks the scope events:write.',
 }
 
+/** The rule of the upload of costs. */
+export const uploadsCosts: ServerKeyRule = {
+  ...sendsEvents,
+  scope: 'costs:write',
+  scope_missing: 'The key may not upload costs: it lacks the scope costs:write.',
+}
+
 /** An `onRequest` hook of S2S routes: it checks the key before a byte of the body is read, and sets `request.serverKey`. */
 export const requireServerKey =
-  (deps: ServerKeyDeps): onRequestAsyncHookHandler =>
+  (deps: ServerKeyDeps, rule = sendsEvents): onRequestAsyncHookHandler =>
   async (request, reply) => {
-    request.serverKey = await authenticateServerKey(deps, sendsEvents, request, reply)
+    request.serverKey = await authenticateServerKey(deps, rule, request, reply)
   }

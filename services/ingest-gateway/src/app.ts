@@ -5,6 +5,7 @@ import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
 import { createQuota } from '@tributary/tenancy/quota/quota'
 import type { FastifyPluginAsync } from 'fastify'
+import { costRoutes, costsRoute } from './costs/costs-route.ts'
 import type { GatewayDeps } from './deps.ts'
 import { createJudgeBodies } from './judge/threads/judge-bodies.ts'
 import { showRequests } from './live/show-requests.ts'
@@ -23,10 +24,11 @@ export const declaredRoutes = {
   ...serverEventRoutes,
   ...serverBulkRoutes,
   ...privacyRoutes,
+  ...costRoutes,
   ...schemaRoutes,
 } satisfies Routes
 
-/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete`, `GET /skan/cv-schema` (docs/rules.md#endpoints) as a fastify plugin. */
+/** `POST /event`, `/s2s/event`, `/s2s/events/bulk`, `/privacy/delete`, `GET /skan/cv-schema`, `PUT /api/v1/costs` (docs/rules.md#endpoints) as a fastify plugin. */
 export const ingestGateway =
   (gateway: GatewayDeps): FastifyPluginAsync =>
   async (app) => {
@@ -46,6 +48,7 @@ export const ingestGateway =
     s2sBulkRoute(app, deps)
     privacyRoute(app, deps)
     schemaRoute(app, deps)
+    costsRoute(app, deps)
   }
 
 /** A broker that notes the installs whose events it has taken. */

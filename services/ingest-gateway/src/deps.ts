@@ -3,6 +3,7 @@ import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
 import type { DoorDeps } from '@tributary/gateway/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
+import type { CostStore } from '@tributary/tables/costs/store-costs'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
 import type { LiveSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
@@ -19,6 +20,7 @@ export interface GatewayDeps extends DoorDeps {
   audit: Pick<AuditStore, 'putOnce' | 'get'>
   groupCommit: Pick<GroupCommit, 'append'>
   broker: Pick<Broker, 'publish'>
+  costs: CostStore
   /** Counts requests of a key and events of a company, and knows which installs are queued for erasure; shows what comes in to who watches. */
   keyValue: Pick<KeyValue, 'addCapped' | 'reconcile' | 'is_local' | 'get' | 'hitWindow' | 'remove' | 'append' | 'read'>
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */

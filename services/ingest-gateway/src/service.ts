@@ -3,15 +3,17 @@ import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { notingLateDays, openLateDays } from '@tributary/erasure/late-days'
+import { clickhouseWhenThere } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { redisEngine } from '@tributary/service-kit/resources/redis'
 import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { openCosts } from '@tributary/tables/costs/store-costs'
 import { credentialsResource, liveSchemasResource, masterKeysResource } from '@tributary/tenancy/resources'
 import { ingestGateway } from './app.ts'
 
-/** Accepts events over HTTP: checks them, stores what came in, and publishes them to the log. */
+/** Accepts events over HTTP: checks them, stores what came in, and publishes them to the log. Takes costs of ads to their table. */
 export const service = defineService({
   name: 'ingest-gateway',
   resources: {
@@ -19,6 +21,7 @@ export const service = defineService({
     audit: s3Engine,
     keyValue: redisEngine,
     postgres: postgresEngine,
+    clickhouse: clickhouseWhenThere, // costs alone: events never wait for it
     masterKeys: masterKeysResource,
     credentials: credentialsResource,
     liveSchemas: liveSchemasResource,
@@ -40,6 +43,7 @@ export const service = defineService({
     return ingestGateway({
       ...context,
       audit,
+      costs: openCosts({ ...context, pool }),
       groupCommit,
       gateway_id,
       partitions: await broker.partitionCount(topics.eventsAccepted.name),

@@ -19,6 +19,7 @@ import {
 } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -66,6 +67,7 @@ export async function openGatewayOver(given: Given) {
       audit,
       groupCommit,
       broker: given.broker ?? memoryLog,
+      costs: memoryCosts(),
       keyValue: given.keyValue ?? memoryKeyValue(now),
       partitions,
       now,

@@ -6,6 +6,7 @@ import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials, noSchemas, signedHeaders, type Tenant } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -32,6 +33,7 @@ export async function openGateway(
   const sibling = siblingOf(tenant)
   const audit = memoryAuditStore()
   const broker = memoryBroker(partitions, () => now_ms)
+  const costs = memoryCosts()
   const keyValue = memoryKeyValue(() => now_ms)
   /** `until`: when set, what the log waits for before it takes anything. */
   const log = { fault: null as Error | null, until: null as Promise<void> | null, audit_objects_before: 0 }
@@ -60,6 +62,7 @@ export async function openGateway(
           await broker.publish(records)
         },
       },
+      costs,
       keyValue,
       partitions,
       now: () => now_ms + passed_ms,
@@ -81,6 +84,7 @@ export async function openGateway(
   return {
     app,
     audit,
+    costs,
     keyValue,
     log,
     logLines,

@@ -11,6 +11,7 @@ import {
 } from '@tributary/testing/builders'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -30,7 +31,7 @@ await describeWithEngine('redis', (redis) => {
       if (writes % fails === 0) throw new Error('disk full')
     }
     const deps = {
-      ...{ credentials: memoryCredentials([tenant]), liveSchemas: noSchemas, keyValue },
+      ...{ credentials: memoryCredentials([tenant]), liveSchemas: noSchemas, keyValue, costs: memoryCosts() },
       ...{ logger, registry: new Registry(), now: Date.now },
     }
     const groupCommit = { append: () => ({ audit_key: randomUUID(), durable: durable() }) }

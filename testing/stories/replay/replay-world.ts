@@ -26,6 +26,7 @@ import { openCredentials } from '@tributary/tenancy/credentials/credentials-cach
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { noSchemas, sign } from '@tributary/testing/builders'
 import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
@@ -88,7 +89,7 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
   const gateway_id = 'test'
   await app.register(
     ingestGateway({
-      ...{ ...shared, credentials, liveSchemas: noSchemas, groupCommit, gateway_id },
+      ...{ ...shared, credentials, liveSchemas: noSchemas, groupCommit, gateway_id, costs: memoryCosts() },
       partitions: await broker.partitionCount(topics.eventsAccepted.name),
     }),
   )

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Role } from '@tributary/contracts/admin/people/roles'
+import type { Route } from '@tributary/contracts/route'
 import type { InjectOptions } from 'fastify'
 import { Secret, TOTP } from 'otpauth'
 import type { AdminApiDeps } from '../../src/deps.ts'
@@ -26,7 +27,7 @@ export interface Answer {
 export interface Browser {
   cookies: Map<string, string>
   csrf_token: string
-  ask(method: 'GET' | 'POST' | 'PATCH', path: string, body?: object, change?: InjectOptions): Promise<Answer>
+  ask(method: Route['method'], path: string, body?: object, change?: InjectOptions): Promise<Answer>
   signIn(email: string, with_password?: string): Promise<Answer>
 }
 

@@ -1,6 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
 import type { OpenRecord } from '@tributary/gateway/event-records'
 import { type BulkInput, type JudgedBulk, judgeBulk } from '../bulk.ts'
+import { type CostsInput, type JudgedUpload, judgeCostsBody } from '../costs.ts'
 import { type EventInput, type JudgedEvent, judgeEvent } from '../event.ts'
 import { type JudgedPrivacy, judgePrivacy, type PrivacyInput } from '../privacy.ts'
 import type { BodyLimit } from '../read-body.ts'
@@ -12,6 +13,7 @@ export interface Judged {
   privacy: { input: PrivacyInput; judged: JudgedPrivacy }
   event: { input: EventInput; judged: JudgedEvent }
   bulk: { input: BulkInput; judged: JudgedBulk }
+  costs: { input: CostsInput; judged: JudgedUpload }
 }
 export type Kind = keyof Judged
 
@@ -35,6 +37,9 @@ export const judgedMs = (bytes: number): number => bytes * 100e-6
 
 /** Memory of a record besides its text: its key, its partition, and the objects around them. */
 const record_overhead_bytes = 1024
+
+/** Memory of a cost besides its texts, and of its line. */
+const cost_bytes = 512
 
 /** Memory of records until their request ends. */
 const openBytes = (open: readonly OpenRecord[]): number =>
@@ -66,5 +71,12 @@ export const judges: { [K in Kind]: Judge<Judged[K]['input'], Judged[K]['judged'
     too_large: 'body_too_large',
     judge: judgeBulk,
     storedBytes: ({ records, object }) => records.reduce((sum, { value }) => sum + value.length, object.length),
+  },
+  costs: {
+    inflated_bytes_max: limits.costs_body_bytes_max,
+    too_large: 'body_too_large',
+    judge: judgeCostsBody,
+    storedBytes: ({ costs }) =>
+      costs.reduce((sum, cost) => sum + cost_bytes + cost.campaign.length + cost.ad_group.length, 0),
   },
 }
