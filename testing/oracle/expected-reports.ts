@@ -17,8 +17,9 @@ export function expectedReports(history: History, app: number, rates: readonly R
     cohorts: (question: Question) => cohortsReport(events, installs, question),
     events: (question: Question) => eventsReport(events, money, rates, question),
     ltv: (question: Question) => ltvReport(money, installs, rates, question),
-    // A history has no postbacks: its events and verdicts must make no row here.
+    // A history has no postbacks and no costs: its events and verdicts must make no row here.
     skan: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
+    costs: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
   }
 }
 

@@ -75,6 +75,29 @@ export interface ReportRows {
     /** `dN_revenue_usd` by `installs`. */
     [field: `d${number}_arpi_usd`]: number
   }
+  costs: {
+    /** Day of the cost, UTC. */
+    day: string
+    partner: string
+    /** Empty where the cost names none. */
+    campaign: string
+    /** Empty where the cost names none. */
+    ad_group: string
+    /** ISO 3166-1 alpha-2; empty where the cost names none. */
+    country: string
+    /** Money as it was uploaded, in `currency`. */
+    cost: number
+    /** ISO 4217. */
+    currency: string
+    /** `cost` at the exchange rate of its day, rounded to 4 places; 0 without a rate. */
+    cost_usd: number
+    /** As the partner counts them; null where no upload says. */
+    clicks: number | null
+    /** As the partner counts them; null where no upload says. */
+    impressions: number | null
+    /** When the service received the upload that counts, Unix epoch ms; the newest of the period. */
+    uploaded_at_ms: number
+  }
   skan: {
     /** Day on which the postback was received, UTC. */
     day: string

@@ -47,8 +47,14 @@ export interface ReportParams {
   days?: readonly number[] | undefined
   /** Only rows with these event names, at most 100 names. Only for the report `events`. */
   event_name?: string | readonly string[] | undefined
-  /** Only rows of these partners, at most 100. Only for the reports `attribution`, `revenue` and `ltv`. */
+  /** Only rows of these partners, at most 100. Only for the reports `attribution`, `revenue`, `ltv` and `costs`. */
   partner?: string | readonly string[] | undefined
+  /** Only rows of these campaigns, at most 100; an empty text: rows that name none. Only for the report `costs`. */
+  campaign?: string | readonly string[] | undefined
+  /** The same for ad groups. Only for the report `costs`. */
+  ad_group?: string | readonly string[] | undefined
+  /** The same for countries, such as `DE`. Only for the report `costs`. */
+  country?: string | readonly string[] | undefined
   /** Only rows of these attribution types, such as `install_referrer` or `organic`. Only for the report `attribution`. */
   attribution_type?: string | readonly string[] | undefined
 }

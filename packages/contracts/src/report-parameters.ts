@@ -73,6 +73,21 @@ export const filterParameters = {
     .max(limits.report_filter_values_max)
     .optional()
     .describe('Only rows of this partner. May be repeated.'),
+  campaign: z
+    .array(z.string().max(limits.campaign_chars_max))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this campaign; empty: rows that name none. May be repeated.'),
+  ad_group: z
+    .array(z.string().max(limits.campaign_chars_max))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this ad group; empty: rows that name none. May be repeated.'),
+  country: z
+    .array(z.string().max(2).toUpperCase())
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this country, in any case; empty: rows that name none. May be repeated.'),
   attribution_type: z
     .array(z.enum(attributionTypes))
     .max(limits.report_filter_values_max)

@@ -85,6 +85,22 @@ export const LtvReportRow = z
   })
   .meta(anyDay(ltvDays))
 
+export const CostsReportRow = z.object({
+  day: z.iso.date().describe('Day of the cost, UTC.'),
+  partner: z.string(),
+  campaign: z.string().describe('Empty where the cost names none.'),
+  ad_group: z.string().describe('Empty where the cost names none.'),
+  country: z.string().describe('ISO 3166-1 alpha-2; empty where the cost names none.'),
+  cost: z.number().describe('Money as it was uploaded, in `currency`.'),
+  currency: z.string().describe('ISO 4217.'),
+  cost_usd: z.number().describe('`cost` at the exchange rate of its day, rounded to 4 places; 0 without a rate.'),
+  clicks: count.nullable().describe('As the partner counts them; null where no upload says.'),
+  impressions: count.nullable().describe('As the partner counts them; null where no upload says.'),
+  uploaded_at_ms: count.describe(
+    'When the service received the upload that counts, Unix epoch ms; the newest of the period.',
+  ),
+})
+
 export const EventsReportRow = z.object({
   day,
   event_name: z.string(),

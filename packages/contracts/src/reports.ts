@@ -3,6 +3,7 @@ import { exampleWindow, FormParameters, filterParameters, pageParameters } from 
 import {
   AttributionReportRow,
   CohortsReportRow,
+  CostsReportRow,
   cohortDays,
   type DayFields,
   EventsReportRow,
@@ -41,13 +42,13 @@ export const ReportMeta = z.object({
     .array(z.string())
     .optional()
     .describe(
-      'Currencies of the window with money but without an exchange rate: `revenue_usd` lacks that money. Absent when there is none.',
+      'Currencies of the window with money but without an exchange rate: `revenue_usd`, or `cost_usd`, lacks that money. Absent when there is none.',
     ),
   whole_days: z
     .literal(true)
     .optional()
     .describe(
-      'Present where `since_ms` or `until_ms` lies inside a day whose raw events have expired: the answer has the whole of that day.',
+      'Present where `since_ms` or `until_ms` lies inside a day whose raw events have expired, on costs inside any day: the answer has the whole of that day.',
     ),
   groups_folded: z
     .literal(true)
@@ -71,6 +72,7 @@ export const CohortsReport = pageOf(CohortsReportRow)
 export const EventsReport = pageOf(EventsReportRow)
 export const LtvReport = pageOf(LtvReportRow)
 export const SkanReport = pageOf(SkanReportRow)
+export const CostsReport = pageOf(CostsReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
@@ -137,6 +139,18 @@ export const reports = {
       ...{ day: '2026-06-01', partner: 'acme', installs: 240, revenue_usd: 842.1 },
       ...{ d0_revenue_usd: 96, d7_revenue_usd: 410.4, d30_revenue_usd: 842.1 },
       ...{ d0_arpi_usd: 0.4, d7_arpi_usd: 1.71, d30_arpi_usd: 3.5088 },
+    },
+  },
+  costs: {
+    summary: 'Costs of ads by day, partner, campaign, ad group and country',
+    description:
+      'What was uploaded, by `PUT /api/v1/costs`. Costs are of days, so the window takes each day that it touches whole. Of a week or month the rows are of one currency each. Rows are ordered by day, then partner, campaign, ad group, country and currency.',
+    row: CostsReportRow,
+    page: { CostsReport },
+    example: {
+      ...{ day: '2026-06-01', partner: 'acme', campaign: 'spring', ad_group: '', country: 'DE' },
+      ...{ cost: 120.5, currency: 'EUR', cost_usd: 130.0798, clicks: 410, impressions: null },
+      uploaded_at_ms: Date.UTC(2026, 5, 2, 6),
     },
   },
   skan: {

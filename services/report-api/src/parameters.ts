@@ -126,7 +126,12 @@ function integer(value: unknown, fallback: number, code: PageError, field: strin
 }
 
 const upTo = (chars: number) => `It must be 1 to ${chars} characters, at most ${limits.report_filter_values_max} times.`
+const orEmpty = (chars: number) =>
+  `It must be at most ${chars} characters, at most ${limits.report_filter_values_max} times.`
 const filterRules: Record<string, string> = {
+  campaign: orEmpty(limits.campaign_chars_max),
+  ad_group: orEmpty(limits.campaign_chars_max),
+  country: 'It must be a code of ISO 3166-1 alpha-2 such as DE.',
   event_name: upTo(limits.event_name_chars_max),
   partner: upTo(limits.partner_chars_max),
   attribution_type: `It must be one of: ${attributionTypes.join(', ')}.`,

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => stage.close())
 
-const names = reportNames.filter((name) => name !== 'skan')
+const names = reportNames.filter((name) => name !== 'skan' && name !== 'costs')
 /** It begins and ends at midnight: a window takes the whole of a day whose raw events have expired. */
 const all = { since_ms: first_ms - 5 * day_ms, until_ms: midnight(mark_ms, 50) }
 

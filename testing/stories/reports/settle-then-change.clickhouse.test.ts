@@ -186,7 +186,7 @@ async function compareAll(
     events: [...earlier.events, ...later.events],
     decisions: [...earlier.decisions, ...later.decisions],
   }
-  for (const [n, report] of reportNames.filter((name) => name !== 'skan').entries()) {
+  for (const [n, report] of reportNames.filter((name) => name !== 'skan' && name !== 'costs').entries()) {
     for (const { days, ...question } of questionsOf(n)) {
       const of_report = { ...question, ...('days' in reports[report] && days && { days }) }
       await stage.compare({ history, app, app_id, note: name }, report, of_report)

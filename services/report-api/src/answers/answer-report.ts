@@ -7,6 +7,7 @@ import { parseParameters, type ReportPage } from '../parameters.ts'
 import type { Report, ReportSources } from '../report.ts'
 import { attributionReport } from '../reports/attribution.ts'
 import { cohortsReport } from '../reports/cohorts.ts'
+import { costsReport } from '../reports/costs.ts'
 import { eventsReport } from '../reports/events.ts'
 import { ltvReport } from '../reports/ltv.ts'
 import { revenueReport } from '../reports/revenue.ts'
@@ -24,6 +25,7 @@ const answeredReports: { readonly [Name in ReportName]: Report<Name> } = {
   attribution: attributionReport,
   revenue: revenueReport,
   cohorts: cohortsReport,
+  costs: costsReport,
   events: eventsReport,
   skan: skanReport,
   ltv: ltvReport,

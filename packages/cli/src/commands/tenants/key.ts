@@ -1,4 +1,4 @@
-import { type KeyScope, keyScopes, serverKeyRoutes } from '@tributary/contracts/admin/server-keys'
+import { defaultScopes, type KeyScope, keyScopes, serverKeyRoutes } from '@tributary/contracts/admin/server-keys'
 import { type Command, InvalidArgumentError } from 'commander'
 import { admin } from '../../admin.ts'
 import { byComma } from '../../arguments.ts'
@@ -19,7 +19,7 @@ const isScope = (text: string): text is KeyScope => keyScopes.some((scope) => sc
 function scopesOf(text: string, before: KeyScope[] = []): KeyScope[] {
   const given = byComma(text)
   if (given.length === 0 || !given.every(isScope)) {
-    throw new InvalidArgumentError(`The scopes are ${keyScopes.join(' and ')}.`)
+    throw new InvalidArgumentError(`The scopes are ${keyScopes.join(', ')}.`)
   }
   return [...new Set([...before, ...given])]
 }
@@ -35,11 +35,11 @@ export function keyCommands(program: Command): void {
     .requiredOption('--app <app_id>', 'the app of the key')
     .requiredOption('--label <label>', 'the purpose of the key')
     .option('--allow <events>', 'allow only these event names, separated by commas (default: all)', byComma, [])
-    .option('--scope <scopes>', `${keyScopes.join(' or ')}, separated by commas or repeated (default: both)`, scopesOf)
+    .option('--scope <scopes>', `${keyScopes.join(', ')}; separated by commas or repeated (default: ${defaultScopes.join(',')})`, scopesOf)
     .action(async ({ app, label, allow, scope, json }: CreateOptions) => {
       const body = { app_id: app, label, allowed_events: allow, scopes: scope }
       const created = await admin(serverKeyRoutes.createServerKey, { body })
-      const shown = { ...created, allowed_events: eventsOf(created), scopes: scope ?? keyScopes }
+      const shown = { ...created, allowed_events: eventsOf(created), scopes: scope ?? defaultScopes }
       print({ json }, created, `${lines(shown)}\nKeep the key: it is not shown again.`)
     })
   key
