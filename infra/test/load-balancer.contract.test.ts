@@ -16,6 +16,7 @@ const documented = Object.keys((JSON.parse(openapi) as { paths: object }).paths)
   path.replaceAll(/\{\w+\}/g, 'some-id'),
 )
 const prefixes = [
+  ['/api/v1/costs', 'ingest-gateway'],
   ['/api/', 'report-api'],
   ['/docs', 'admin-api'],
   ['/l/', 'link-gateway'],

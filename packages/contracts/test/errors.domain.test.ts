@@ -62,7 +62,8 @@ describe.skipIf(!existsSync(specFile))('the interface specification', () => {
   const later = new Set<string>(['uri_too_long'])
 
   test('every code beyond its tables is one that its decisions add, or of the admin surface', () => {
-    const decisions = readFileSync(join(specFile, '..', 'decisions.md'), 'utf8')
+    const pages = ['decisions.md', 'performance.md'].map((page) => readFileSync(join(specFile, '..', page), 'utf8'))
+    const decisions = pages.join('\n')
     const known = new Set(specified.map(({ code }) => code))
     for (const { code, surfaces } of errorCatalogue) {
       const adminOnly = (surfaces as readonly string[]).join() === 'admin'

@@ -15,15 +15,31 @@ export async function* csvLines(
   content: AsyncIterable<Buffer>,
   mapping: Mapping,
 ): AsyncGenerator<FileLine> {
+  for await (const row of csvObjects(content, mapping, put)) {
+    const { line, text } = row
+    if ('reason' in row) yield row
+    else if (isTimeWithoutZone(row.fields.event_ts_ms))
+      yield { line, text, reason: 'time_without_zone', message: without_zone }
+    else yield toFileLine(line, text, JSON.stringify(row.fields), file, bytes_max)
+  }
+}
+
+/** Sets a field of a row from the text of a cell. */
+export type PutCell = (fields: Record<string, unknown>, field: string, text: string) => void
+
+type CsvObject = { line: number; text: string } & ({ fields: Record<string, unknown> } | { reason: string })
+
+/** The rows of a CSV file by the fields that its columns and the mapping fill. */
+export async function* csvObjects(
+  content: AsyncIterable<Buffer>,
+  mapping: Mapping,
+  putCell: PutCell,
+): AsyncGenerator<CsvObject> {
   let columns: string[] | null = null
   for await (const { line, text, fields } of csvRecords(splitLines(content, bytes_max))) {
     if (columns === null) columns = columnsOf(fields ?? [text], mapping)
     else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
-    else {
-      const event = toEventFields(columns, fields, mapping)
-      if (isTimeWithoutZone(event.event_ts_ms)) yield { line, text, reason: 'time_without_zone', message: without_zone }
-      else yield toFileLine(line, text, JSON.stringify(event), file, bytes_max)
-    }
+    else yield { line, text, fields: toFields(columns, fields, mapping, putCell) }
   }
 }
 
@@ -49,16 +65,17 @@ function columnsOf(header: readonly string[], { map, set }: Mapping): string[] {
   return fields
 }
 
-function toEventFields(
-  fields: readonly string[],
+function toFields(
+  columns: readonly string[],
   record: readonly string[],
   { set, absent }: Mapping,
+  putCell: PutCell,
 ): Record<string, unknown> {
-  const event: Record<string, unknown> = Object.create(null)
-  for (const [field, value] of set) put(event, field, value)
-  fields.forEach((field, index) => {
+  const fields: Record<string, unknown> = Object.create(null)
+  for (const [field, value] of set) putCell(fields, field, value)
+  columns.forEach((field, index) => {
     const text = record[index] ?? ''
-    if (field !== '' && !absent.has(text)) put(event, field, text)
+    if (field !== '' && !absent.has(text)) putCell(fields, field, text)
   })
-  return event
+  return fields
 }

@@ -22,6 +22,7 @@ export const tables = {
     writers: ['migrator'],
     readers: [
       'migrator',
+      'ingest-gateway',
       'event-writer',
       'click-writer',
       'install-attributor',

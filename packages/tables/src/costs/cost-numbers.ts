@@ -1,5 +1,11 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { inTransaction } from '@tributary/postgres/transaction'
-import type { CostEngines } from './store-costs.ts'
+import type { Pool } from 'pg'
+
+interface Engines {
+  clickhouse: Pick<Clickhouse, 'query'>
+  pool: Pool
+}
 
 export interface CostNumbers {
   /** The next numbers of uploads as decimal text, ascending. They are above every number that was taken before this call. */
@@ -14,7 +20,7 @@ const numbers_lock = 7_361_204_158_015
  * stored costs have: an upload would lose to an older one. So a process looks at the table before its first number, and again
  * when a number is not above the one before.
  */
-export function openCostNumbers({ clickhouse, pool }: Pick<CostEngines, 'clickhouse' | 'pool'>): CostNumbers {
+export function openCostNumbers({ clickhouse, pool }: Engines): CostNumbers {
   let last: bigint | null = null
 
   async function raise(): Promise<void> {

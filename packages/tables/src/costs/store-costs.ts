@@ -5,6 +5,11 @@ import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import type { Pool } from 'pg'
 import { openCostNumbers } from './cost-numbers.ts'
 
+interface CostEngines {
+  clickhouse: Pick<Clickhouse, 'insert' | 'query'>
+  pool: Pool
+}
+
 /** An accepted upload of one app. */
 export interface StoredUpload {
   app_id: string
@@ -62,11 +67,6 @@ export function openCosts({ clickhouse, pool }: CostEngines): CostStore {
         if (!writing) void writeAll()
       }),
   }
-}
-
-export interface CostEngines {
-  clickhouse: Pick<Clickhouse, 'insert' | 'query'>
-  pool: Pool
 }
 
 const unavailable = (cause: unknown) => new CodedError('unavailable', { cause, headers: retrySoon })

@@ -35,7 +35,11 @@ export function keyCommands(program: Command): void {
     .requiredOption('--app <app_id>', 'the app of the key')
     .requiredOption('--label <label>', 'the purpose of the key')
     .option('--allow <events>', 'allow only these event names, separated by commas (default: all)', byComma, [])
-    .option('--scope <scopes>', `${keyScopes.join(', ')}; separated by commas or repeated (default: ${defaultScopes.join(',')})`, scopesOf)
+    .option(
+      '--scope <scopes>',
+      `${keyScopes.join(', ')}; separated by commas or repeated (default: ${defaultScopes.join(',')})`,
+      scopesOf,
+    )
     .action(async ({ app, label, allow, scope, json }: CreateOptions) => {
       const body = { app_id: app, label, allowed_events: allow, scopes: scope }
       const created = await admin(serverKeyRoutes.createServerKey, { body })
