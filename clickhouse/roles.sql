@@ -17,6 +17,7 @@ TO tributary_migrator WITH REPLACE OPTION;
 -- ingest-gateway: stores costs of ads, and reads the number of the last upload. It has no right on events.
 CREATE USER IF NOT EXISTS tributary_ingest_gateway IDENTIFIED WITH sha256_password BY {ingest_gateway_password:String};
 GRANT
+  SELECT ON tributary.schema_migrations_v1,
   SELECT, INSERT ON tributary.costs_v1
 TO tributary_ingest_gateway WITH REPLACE OPTION;
 

@@ -9,7 +9,7 @@ import { codesOf, operations } from './document.ts'
 import { fire } from './fire.ts'
 import { bearer, type Companies, event, type Shot } from './shot.ts'
 import { adminShots } from './shots/admin-shots.ts'
-import { ingestShots, schemaShots, signed } from './shots/ingest-shots.ts'
+import { costShots, ingestShots, schemaShots, signed } from './shots/ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './shots/link-shots.ts'
 import { oidcShots } from './shots/oidc-shots.ts'
 import { peopleShots } from './shots/people-shots.ts'
@@ -45,6 +45,7 @@ beforeAll(async () => {
     narrow: await admin.createTenant({ allowed_events: ['purchase'] }),
     analyst: await admin.createTenant({ scopes: ['reports:read'] }),
     sender: await admin.createTenant({ scopes: ['events:write'] }),
+    buyer: await admin.createTenant({ scopes: ['costs:write'] }),
   }
   const { tenant, other } = companies
   links = [await admin.createLinks(tenant.company_id), await admin.createLinks(other.company_id)]
@@ -76,6 +77,7 @@ it('answers every documented code, in the documented shape and with the document
     ...postbackShots(), // soon after the slow ones, which count for the same minute
     ...people.shots, // soon too: codes of authenticators end
     ...ingestShots(companies),
+    ...costShots(companies),
     ...reportShots(companies),
     ...rowShots(admin_token, companies),
     ...linkShots(...links),
@@ -101,13 +103,19 @@ it('answers every documented code, in the documented shape and with the document
   expect(operations.map(({ route }) => route).filter((route) => !seen.has(`${route} ok`))).toEqual([])
 })
 
+function slowHeaders(route: string): Record<string, string> {
+  const { tenant, buyer } = companies
+  if (route === 'PUT /api/v1/costs') return bearer(buyer.server_key)
+  return route.includes('/s2s/') ? bearer(tenant.server_key) : signed(tenant, '')
+}
+
 /** Bodies that are announced and do not come. */
 const slowShots = (): Shot[] =>
   operations
     .filter(({ responses }) => responses[408] !== undefined)
     .map(({ route }) => ({
       ...{ route, code: 'request_timeout', announced_bytes: 1000 },
-      headers: route.includes('/s2s/') ? bearer(companies.tenant.server_key) : signed(companies.tenant, ''),
+      headers: slowHeaders(route),
     }))
 
 /** The audit key of an event that was accepted. */
@@ -142,7 +150,7 @@ async function spendRate(): Promise<string[]> {
   const faults = keyed.map(({ route }) => {
     const [method, path = ''] = route.split(' ')
     const shot = { route, code: 'rate_limited', path: path.replace('{install_uuid}', 'i-1'), headers }
-    return fire(standalone.url, method === 'POST' ? { ...shot, body: '{}' } : shot, seen)
+    return fire(standalone.url, method === 'GET' ? shot : { ...shot, body: '{}' }, seen)
   })
   return (await Promise.all(faults)).flat()
 }

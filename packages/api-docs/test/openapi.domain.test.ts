@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { codesOf, createChecker, document, operations, readDoc } from './document.ts'
 
 const surfaceOf = (route: string): Surface => {
-  if (route.includes('/s2s/')) return 's2s'
+  if (route.includes('/s2s/') || route === 'PUT /api/v1/costs') return 's2s'
   if (route.includes('/api/v1/') && !route.includes('/admin/')) return 'reports'
   if (route.includes(' /l/')) return 'links'
   if (/-postback$|report-attribution/.test(route)) return 'postbacks'

@@ -25,6 +25,8 @@ export interface Companies {
   analyst: Tenant
   /** Its key may send alone. */
   sender: Tenant
+  /** Its key may upload costs alone. */
+  buyer: Tenant
 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })

@@ -41,6 +41,32 @@ export function ingestShots(companies: Companies): Shot[] {
   ]
 }
 
+/** Every code of the route of costs. */
+export function costShots({ tenant, suspended, buyer }: Companies): Shot[] {
+  const route = 'PUT /api/v1/costs'
+  const cost = { day: '2026-06-01', partner: 'acme', cost: 1.5, currency: 'EUR' }
+  const shot = (code: string, body: unknown, headers: Record<string, string> = {}, as = buyer): Shot => ({
+    ...{ route, code, body: Buffer.isBuffer(body) ? body : JSON.stringify(body) },
+    headers: { ...bearer(as.server_key), ...headers },
+  })
+  const good = { costs: [cost, { ...cost, country: 'XX' }, 7], as_of_ms: 1 }
+  const zipped = gzipSync(JSON.stringify(good))
+  return [
+    shot('ok', good),
+    shot('ok', zipped, gzip),
+    { ...shot('missing_bearer_token', good), headers: {} },
+    shot('unknown_or_revoked_key', good, bearer('srv_0')),
+    shot('company_suspended', good, {}, suspended),
+    shot('scope_missing', good, {}, tenant),
+    { ...shot('body_too_large', good), announced_bytes: limits.costs_body_bytes_max + 1 },
+    shot('unsupported_encoding', good, { 'content-encoding': 'br' }),
+    shot('bad_gzip', zipped.subarray(0, -4), gzip),
+    shot('bad_json', []),
+    shot('bad_batch_shape', { costs: [] }),
+    shot('too_many_costs', { costs: Array(limits.costs_max + 1).fill({}) }),
+  ]
+}
+
 /** Every code of the route of schemas. */
 export function schemaShots({ tenant, other, suspended }: Companies): Shot[] {
   const shot = (code: string, headers: Record<string, string> = {}, as = tenant): Shot => {
