@@ -29,7 +29,8 @@ export interface LoadResult {
   rejected_path: string
 }
 
-const in_flight_max = 4
+/** Requests open at once: the service stores all that came while it stored others. */
+const in_flight_max = 8
 
 /** Uploads a whole file through `PUT /api/v1/costs`, as of the time of the file. Of a key that it has twice the last line counts. */
 export async function loadCosts(options: LoadOptions): Promise<LoadResult> {

@@ -1,5 +1,5 @@
 import { type Cost, type CostReply, costKey } from '@tributary/contracts/costs'
-import { judgeCost } from './judge-cost.ts'
+import { findPartner, judgeCost } from './judge-cost.ts'
 
 /** An upload of costs after its checks. */
 export interface JudgedCosts {
@@ -11,8 +11,16 @@ export interface JudgedCosts {
 /** Judges the costs of one upload. Of a key that comes twice the last one counts; all of them are accepted. */
 export function judgeCosts(sent: readonly unknown[], now_ms: number): JudgedCosts {
   const costs = new Map<string, Cost>()
+  const partners = new Map<unknown, string | null>()
+  const partnerOf = (value: unknown) => {
+    const known = partners.get(value)
+    if (known !== undefined) return known
+    const found = findPartner(value)
+    partners.set(value, found)
+    return found
+  }
   const results = sent.map((one): CostReply['results'][number] => {
-    const judged = judgeCost(one, now_ms)
+    const judged = judgeCost(one, now_ms, partnerOf)
     if ('fault' in judged) return { status: 'rejected', ...judged.fault }
     costs.set(costKey(judged.cost), judged.cost)
     return { status: 'accepted' }
