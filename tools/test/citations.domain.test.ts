@@ -115,6 +115,8 @@ describe('citations', () => {
       'installed_at_ms',
       'latency_ms',
       'decided_at_ms',
+      'as_of_ms',
+      'uploaded_at_ms',
     ]
     expect(named.length).toBeGreaterThan(30)
     expect(named.filter((name) => !(columns.includes(name!) || Object.hasOwn(limits, name!)))).toEqual([])

@@ -125,6 +125,7 @@ const headers = {
     'string',
   ),
   'X-Mature-Until-Ms': header('Only with CSV: `meta.mature_until_ms`, on cohorts and ltv.'),
+  'X-Whole-Days': header('Only with CSV: `true` for `meta.whole_days`.', 'string'),
   'X-Rows': header('Only with CSV and `limit`: `meta.rows`.'),
   'X-Accel-Buffering': header('`no`: a proxy must pass each message on at once.', 'string'),
   'X-Missing-Rates': header(

@@ -108,7 +108,7 @@ function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSc
   const names = ['X-Request-Id']
   const isReport = answers[304] !== undefined && answers[200]?.form === 'json or csv'
   if (isReport && (status === 200 || status === 304))
-    names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Rows')
+    names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Whole-Days', 'X-Rows')
   if (answers[200]?.form === 'events' && status === 200) names.push('X-Accel-Buffering')
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')
