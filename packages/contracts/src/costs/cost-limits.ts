@@ -12,4 +12,6 @@ export const costLimits = {
   cost_day_min: '2015-01-01',
   /** How far the `as_of_ms` of an upload may lie in the future of the server's clock. */
   cost_as_of_ahead_ms_max: 24 * 3600 * 1000,
+  /** Uploads of one process that wait while others are stored; more are 503, so that a slow ClickHouse holds no slots of events. */
+  cost_uploads_waiting_max: 32,
 } as const

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Cost } from '@tributary/contracts/costs'
 import { CodedError, retrySoon } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { Pool } from 'pg'
 import { openCostNumbers } from './cost-numbers.ts'
 
@@ -22,8 +23,8 @@ export interface StoredUpload {
 
 export interface CostStore {
   /**
-   * Resolves when the costs are durable, and reports see them. Throws `unavailable`: then they may be stored or not, and the
-   * same upload may come again.
+   * Resolves when the costs are durable, and reports see them. Throws `unavailable`, at once while too many wait: they may be stored or
+   * not, and the same upload may come again.
    */
   store(upload: StoredUpload): Promise<void>
 }
@@ -63,6 +64,7 @@ export function openCosts({ clickhouse, pool }: CostEngines): CostStore {
   return {
     store: (upload) =>
       new Promise((resolve, reject) => {
+        if (waiting.length >= limits.cost_uploads_waiting_max) return reject(unavailable(undefined))
         waiting.push({ upload, resolve, reject })
         if (!writing) void writeAll()
       }),
