@@ -135,7 +135,8 @@ GRANT
   SELECT ON tributary.settled_payments_v1,
   SELECT ON tributary.settled_cohorts_v1,
   SELECT ON tributary.erased_events_v1,
-  SELECT ON tributary.erased_claims_v1
+  SELECT ON tributary.erased_claims_v1,
+  SELECT ON tributary.costs_v1
 TO tributary_report_api WITH REPLACE OPTION;
 
 -- admin-api: rebuilds quota counters from what came in, and exports what is known of an install.
