@@ -3,10 +3,10 @@ import { type ClientRequest, get } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { LiveMessage } from '@tributary/contracts/admin/live/live'
 import { openFleet } from '@tributary/testing/fleet/fleet'
-import { type Bench, type BenchRow, numberArgument } from './bench.ts'
-import { buildRequests } from './door/bodies.ts'
-import { sendPacedLoad } from './door/load.ts'
-import { cpuSeconds } from './process/process-cost.ts'
+import { type Bench, type BenchRow, numberArgument } from '../bench.ts'
+import { buildRequests } from '../door/bodies.ts'
+import { sendPacedLoad } from '../door/load.ts'
+import { cpuSeconds } from '../process/process-cost.ts'
 
 /** The gateway learns within a second who watches, and forgets in three. */
 const settle_ms = 4000
