@@ -104,6 +104,6 @@ if after > last then after = 0 end
 local answer = {last}
 for at = math.max(after, last - tonumber(ARGV[2])) + 1, last do
   local text = redis.call('GET', string.format('%s:%.0f', KEYS[1], at))
-  if text then answer[#answer + 1] = text end
+  if text then table.insert(answer, text) end
 end
 return answer`
