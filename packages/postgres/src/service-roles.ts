@@ -125,7 +125,7 @@ export const serviceRoles = {
     people: { select: ['person_id', 'email'] }, // no password
     memberships: { select: '*' },
     sessions: {
-      select: ['session_hash', 'session_id', 'person_id', 'complete', 'began_at', 'seen_at', 'proven_at'],
+      select: ['session_hash', 'session_id', 'person_id', 'complete', 'began_at', 'seen_at', 'proven_at', 'proven_by'],
       update: ['seen_at'],
     },
   },

@@ -47,7 +47,7 @@ export async function confirmPassword(
   await proveSession(deps.pool, session.session_id, { proven_by: 'password', proven_at_ms: deps.now() })
 }
 
-/** Changes the password and ends every other session. Throws `sign_in_failed` and `invalid_field`. */
+/** Changes the password, ends every other session and unlinks identities, as a reset does. Throws `sign_in_failed` and `invalid_field`. */
 export async function changePassword(
   deps: SignInDeps,
   session: OpenSession,
@@ -69,6 +69,7 @@ export async function changePassword(
     if (rowCount === 0) throw wrongPassword() // a reset came in between
     await endSessions(client, person_id, session_id)
     await client.query('DELETE FROM known_browsers WHERE person_id = $1', [person_id])
+    await client.query('DELETE FROM identities WHERE person_id = $1', [person_id])
     await proveSession(client, session_id, { proven_by: 'password', proven_at_ms: deps.now() })
     const entry = { action: 'person.password', subject: person_id, detail: { by: 'password' } }
     await recordAdminAction(client, requestOf(session, visitor, deps.now()), entry)

@@ -226,6 +226,14 @@ describe('an account with a password', () => {
     await openBrowser().ask('POST', '/resets/use', { token: world.tokenOf(body.reset_url), password })
     expect(await finish(openBrowser(), subject)).toMatchObject({ status: 403 })
   })
+
+  test('is no longer linked after its owner changed the password: whoever held the browser may have linked an identity', async () => {
+    const browser = await signedIn('operator')
+    const { subject } = await linked(browser)
+    const body = { password, new_password: 'quite another one of Ada' }
+    expect(await browser.ask('POST', '/me/password', body)).toMatchObject({ status: 200 })
+    expect(await finish(openBrowser(), subject)).toMatchObject({ status: 403 })
+  })
 })
 
 describe('a fresh proof', () => {

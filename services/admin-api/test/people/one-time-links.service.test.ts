@@ -55,6 +55,20 @@ describe('links that work once', () => {
     expect(memberships.map(({ role }: { role: string }) => role)).toEqual(['operator', 'analyst'])
   })
 
+  test.each([
+    'ada',
+    'a@x.org,b',
+    '<a@x.org>',
+    'a,b@x.org',
+    'a@x.org;b@y.org',
+    'a b@x.org',
+    '"a"@x.org',
+    'a@x.org\r\nBcc: b@y.org',
+  ])('to what is no single address are refused: %s', async (email) => {
+    const answer = await ask('POST', '/people/invite', { email, role: 'operator' })
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_field', field: 'email' } })
+  })
+
   test.each(['removed', 'changed'])('of a person who is %s invite nobody', async (what) => {
     const { company_id } = await newCompany()
     await newPerson('owner', company_id)

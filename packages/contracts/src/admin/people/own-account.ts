@@ -88,7 +88,7 @@ export const ownAccountRoutes = {
     auth: 'session',
     tag: 'Admin',
     summary: 'Change the own password',
-    description: 'Ends every other session of the person.',
+    description: 'Ends every other session of the person, and unlinks identities of the provider.',
     body: {
       schema: { ChangePassword },
       examples: { example: { password: 'the password of Ada', new_password: 'the new password of Ada' } },

@@ -9,7 +9,7 @@ export const email = z
   .string()
   .trim()
   .max(limits.email_chars_max)
-  .regex(/^[^\s@\p{Cc}]{1,64}@[^\s@\p{Cc}]{1,190}$/u, 'must be an address of mail')
+  .regex(/^[^\s@\p{Cc}<>,;:"()[\]\\]{1,64}@[^\s@\p{Cc}<>,;:"()[\]\\]{1,190}$/u, 'must be an address of mail')
 
 const apps = z
   .array(text(64))
