@@ -35,7 +35,9 @@ export async function compareCosts(
     const before = stored.get(key)
     // A cost of 0 is in no report: to take out what is not there changes nothing.
     const isEqual = before === undefined ? cost.cost_micros === 0 : before === figuresOf(cost)
-    counts[isEqual ? 'equal' : before === undefined ? 'new' : 'changed'] += 1
+    if (isEqual) counts.equal += 1
+    else if (before === undefined) counts.new += 1
+    else counts.changed += 1
   }
   return { ...counts, rejected, rejected_reasons }
 }
