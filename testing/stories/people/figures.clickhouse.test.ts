@@ -43,6 +43,7 @@ describe('clicks', () => {
       ...{ click_id: expect.any(String), clicked_at_ms: noon, filtered_reason: null },
       ...{ country: 'AT', os: 'ios', ext_click_id: 'p-1' },
     })
+    expect(clicks[1]).toMatchObject({ filtered_reason: 'bot', weight: 10 })
     const days = await read(`/links/${link_id}/clicks?${window}&limit=3`)
     expect(days.counts.map((one: { clicks: number }) => one.clicks)).toEqual([2, 1])
     const rest = await read(`/links/${link_id}/clicks?${window}&limit=3&cursor=${days.next_cursor}`)

@@ -44,7 +44,15 @@ export async function listLinkClicks(
     { ...clickParams(filter), limit, at_ms: after?.clicked_at_ms ?? 0, at_id: after?.click_id ?? '' },
   )
   return rows.map(({ click }) => {
-    const { click_id, clicked_at_ms, filtered_reason, country, os, ext_click_id } = JSON.parse(click) as Click
-    return { click_id, clicked_at_ms, filtered_reason, country, os, ext_click_id }
+    const { click_id, clicked_at_ms, filtered_reason, country, os, ext_click_id, weight } = JSON.parse(click) as Click
+    return {
+      click_id,
+      clicked_at_ms,
+      filtered_reason,
+      country,
+      os,
+      ext_click_id,
+      ...(weight !== undefined && { weight }),
+    }
   })
 }

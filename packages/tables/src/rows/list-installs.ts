@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { AppInstall, AppInstallsQuery } from '@tributary/contracts/admin/rows/installs'
 import { limits } from '@tributary/contracts/limits'
 
-/** Installs of an app to list. A window without an end is not listed. */
+/** Installs of an app to list. */
 export interface InstallFilter
   extends Pick<AppInstallsQuery, 'partner' | 'campaign' | 'attribution_type' | 'flagged' | 'reinstall'> {
   app_id: string

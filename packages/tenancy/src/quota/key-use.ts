@@ -18,7 +18,7 @@ export interface FoundKeyUse {
 
 const minute_ms = 60_000
 const hours_shown = 24
-/** The last request of a key is known as long as the counters are kept. */
+/** Ten years: as long as the counters are kept. */
 const last_kept_ms = 10 * 365 * 24 * hour_ms
 /** Between two writes of one process. */
 const pause_ms_default = 10_000

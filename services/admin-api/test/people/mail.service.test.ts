@@ -61,20 +61,18 @@ test('a mail that fails says so and changes nothing: the invitation before stays
 
 test('nothing that people write makes another header or another recipient', async () => {
   const sent = server.received.length
-  for (const email of ['a@example.com\r\nBcc: eve@example.com', 'a@example.com, eve@example.com', 'a@b\u0000'])
+  const several = ['a,eve@example.com', 'eve;a@example.com', '"a:eve"@example.com', 'a@example.com, eve@example.com']
+  for (const email of [...several, 'a@example.com\r\nBcc: eve@example.com', 'a@b\u0000'])
     expect(await ask('POST', '/people/invite', { email, role: 'operator' }), email).toMatchObject({ status: 400 })
   const forged = await ask('POST', '/companies', { name: 'Acme\r\nBcc: eve@example.com' })
   expect(forged).toMatchObject({ status: 400, body: { field: 'name' } })
   expect(server.received).toHaveLength(sent)
   const company_id = await newCompany('Bcc: eve@example.com, "<eve@example.com>"')
-  for (const email of ['a,eve@example.com', 'eve;a@example.com', '"a:eve"@example.com']) {
-    await ask('POST', '/people/invite', { email, role: 'analyst', company_id })
-    const [first, ...others] = server.received.slice(sent)
-    server.received.splice(sent)
-    expect(others).toEqual([])
-    expect(first?.to.join().replaceAll('"', '') ?? email.replaceAll('"', '')).toBe(email.replaceAll('"', ''))
-    expect(first?.headers ?? '').not.toMatch(/^bcc/im)
-  }
+  const email = newEmail()
+  expect(await ask('POST', '/people/invite', { email, role: 'analyst', company_id })).toMatchObject({ status: 200 })
+  const mails = server.received.slice(sent)
+  expect(mails.map(({ to }) => to)).toEqual([[email]])
+  expect(mails[0]!.headers).not.toMatch(/^bcc/im)
 })
 
 test('nobody is flooded: an address gets a few mails an hour, whatever spelling it has', async () => {

@@ -19,6 +19,7 @@ const ClickCount = z.object({
 /** A click without its address and agent. */
 const LinkClick = Click.pick({
   ...{ click_id: true, clicked_at_ms: true, filtered_reason: true, country: true, os: true, ext_click_id: true },
+  weight: true,
 })
 export type LinkClick = z.infer<typeof LinkClick>
 export type ClickCount = z.infer<typeof ClickCount>

@@ -27,7 +27,7 @@ const FoundClick = z.object({
   partner: z.string(),
   campaign: nullableText,
   clicked_at_ms: ms,
-  filtered_reason: z.enum(filteredReasons).nullable().describe('Present: the click attributes nothing.'),
+  filtered_reason: z.enum(filteredReasons).nullable().describe('Not null: the click attributes nothing.'),
   install_uuids: z.array(z.string()).describe('Installs whose verdict is this click.'),
 })
 

@@ -11,7 +11,10 @@ const time = z.coerce
 
 /** The window of rows. */
 export const rowWindow = {
-  since_ms: time.meta({ description: 'Inclusive, Unix epoch ms. 30 days ago by default.', example: created_at_ms }),
+  since_ms: time.meta({
+    description: 'Inclusive, Unix epoch ms. 30 days before `until_ms` by default.',
+    example: created_at_ms,
+  }),
   until_ms: time.meta({
     description: `Exclusive. Now by default; at most ${limits.report_window_days_max} days after \`since_ms\`.`,
     example: created_at_ms + 86_400_000,
