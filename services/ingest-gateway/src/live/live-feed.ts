@@ -32,48 +32,52 @@ interface Watched {
   /** JSON of each. */
   items: string[]
   kinds: Map<Kind, number>
-  chars: number
+  /** Of bodies that were read for `items`. */
   bytes: number
   writing: boolean
 }
 
 /**
  * Shows watchers what comes in. Nothing is read or written for an app that nobody watches. A write holds at most so many events of
- * each kind; the others only count, so that watchers know what they miss.
+ * each kind, and a flush so many bytes; the others only count, so that watchers know what they miss.
  */
 export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveFeed {
   const watched = createWatchedApps<Watched>({ keyValue, elapsed }, () => ({
-    ...{
-      from: randomUUID(),
-      total: 0,
-      before: 0,
-      items: [],
-      kinds: new Map(),
-      chars: 0,
-      bytes: 0,
-      writing: false,
-    },
+    ...{ from: randomUUID(), total: 0, before: 0, writing: false },
+    ...nothing(),
   }))
   const dropped = sharedMetric(registry, Counter, {
     name: 'tributary_live_dropped_total',
     help: 'Writes to the feeds of watched apps that the key-value store did not take.',
   })
   let bytes_of_all = 0
+  /** Bytes that the next flush writes, of all apps and of each company. */
+  let written_bytes = 0
+  const written_bytes_of = new Map<string, number>()
 
-  function keep(app: Watched, kind: Kind, items: readonly FullItem[]): void {
+  /** Takes bytes of what one flush may write; false where they are too many. */
+  function spend(company_id: string, bytes: number): boolean {
+    const of_company = (written_bytes_of.get(company_id) ?? 0) + bytes
+    if (of_company > limits.live_write_bytes_of_company_max || written_bytes + bytes > limits.live_write_bytes_max)
+      return false
+    written_bytes += bytes
+    written_bytes_of.set(company_id, of_company)
+    return true
+  }
+
+  function keep(app: Watched, kind: Kind, items: readonly FullItem[], company_id: string): void {
     for (const item of items) {
       const kept = app.kinds.get(kind) ?? 0
       const text = JSON.stringify(item)
-      if (kept >= mostOf[kind] || app.chars + text.length > limits.live_write_chars_max) return
+      if (kept >= mostOf[kind] || !spend(company_id, Buffer.byteLength(text))) return
       app.kinds.set(kind, kept + 1)
-      app.chars += text.length
       app.items.push(text)
     }
   }
 
   async function write(app_id: string, app: Watched): Promise<void> {
     const { from, total, before, items } = app
-    Object.assign(app, { items: [], kinds: new Map(), chars: 0, bytes: 0, writing: true })
+    Object.assign(app, { ...nothing(), writing: true })
     try {
       const head = JSON.stringify({ from, before, total } satisfies Omit<FeedWrite, 'items'>)
       const text = `${head.slice(0, -1)},"items":[${items.join()}]}`
@@ -100,16 +104,24 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
       const { items, bytes } = read(answered, room)
       app.bytes += bytes
       bytes_of_all += bytes
-      keep(app, kind, items)
+      keep(app, kind, items, answered.company_id)
     },
     look: () => watched.look(),
     async flush() {
       bytes_of_all = 0
-      const due = [...watched.all()].filter(([, app]) => !app.writing && app.total > app.before)
+      written_bytes = 0
+      written_bytes_of.clear()
+      const all = [...watched.all()]
+      // Were they kept, many flushes would be written at once when a slow store recovers.
+      for (const [, app] of all) if (app.writing) Object.assign(app, nothing())
+      const due = all.filter(([, app]) => !app.writing && app.total > app.before)
       await Promise.all(due.map(([app_id, app]) => write(app_id, app)))
     },
   }
 }
+
+/** What an app that is watched holds right after a write. */
+const nothing = (): Pick<Watched, 'items' | 'kinds' | 'bytes'> => ({ items: [], kinds: new Map(), bytes: 0 })
 
 const mostOf: Record<Kind, number> = {
   accepted: limits.live_events_of_write_max,

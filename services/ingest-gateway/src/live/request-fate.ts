@@ -13,6 +13,7 @@ export type FullItem = Required<LiveItem>
 /** A request whose answer is out. */
 export interface Answered {
   app_id: string
+  company_id: string
   request: FastifyRequest
   /** The error that was answered. */
   error: Error | null

@@ -37,9 +37,9 @@ export function showRequests(app: FastifyInstance, { keyValue, now, registry, lo
   app.addHook('onResponse', (request, _reply, done) => {
     done()
     // null when the app refused the request before the first hook
-    const { app_id, code, rejected } = request.ingest ?? {}
-    if (app_id === undefined) return
-    const answered = { app_id, request, error: request.answered_error, at_ms: now() }
+    const { app_id, company_id, code, rejected } = request.ingest ?? {}
+    if (app_id === undefined || company_id === undefined) return
+    const answered = { app_id, company_id, request, error: request.answered_error, at_ms: now() }
     try {
       feed.note(answered)
       if (code !== 'ok' || rejected!.size > 0) refusals.note(answered)

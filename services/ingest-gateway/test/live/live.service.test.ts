@@ -118,7 +118,7 @@ describe('the live feed', () => {
       expect(write.items.filter(({ unproven }) => unproven).length).toBeLessThanOrEqual(
         limits.live_unproven_of_write_max,
       )
-      expect(JSON.stringify(write).length).toBeLessThan(limits.live_write_chars_max + 1000)
+      expect(JSON.stringify(write).length).toBeLessThan(limits.live_write_bytes_of_company_max + 1000)
     }
   })
 

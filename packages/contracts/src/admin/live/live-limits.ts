@@ -9,13 +9,14 @@ export const liveLimits = {
   live_flush_ms: 500,
   live_read_ms: 250,
   /** How long the feed keeps what was written, and how many writes of all gateways. */
-  live_kept_ms: 60_000,
+  live_kept_ms: 10_000,
   live_writes_max: 256,
   /** Of one app in one write of one gateway: each kind of event apart, and those that no signature proves. */
   live_events_of_write_max: 50,
   live_unproven_of_write_max: 5,
-  /** Characters of one write. */
-  live_write_chars_max: 64 * 1024,
+  /** Bytes that a gateway writes at a time: of all apps, and of those of one company. */
+  live_write_bytes_max: 256 * 1024,
+  live_write_bytes_of_company_max: 64 * 1024,
   /** Bytes of bodies that a gateway reads for one write of one app, and for those of all apps. */
   live_read_bytes_max: 256 * 1024,
   live_read_bytes_of_all_max: 1024 * 1024,

@@ -1,0 +1,44 @@
+import { type FeedWrite, feedKey, watched_key } from '@tributary/contracts/admin/live/feed'
+import { limits } from '@tributary/contracts/limits'
+import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import type { FastifyRequest } from 'fastify'
+import { Registry } from 'prom-client'
+import { expect, it } from 'vitest'
+import { createLiveFeed } from '../../src/live/live-feed.ts'
+
+const at_ms = Date.UTC(2026, 5, 1, 12)
+
+/** A request of an app, whose answer is out. */
+const answered = (company_id: string, app_id: string, { code = 'ok', events = 0, ...change } = {}) => {
+  const body = Buffer.from(JSON.stringify({ events: Array.from({ length: events }, () => ({ event_name: 'ü' })) }))
+  const ingest = { code, proven: true, accepted: 0, rejected: new Map([['missing_field', events]]), bytes: body.length }
+  const request = { id: 'r', client_ip: '192.0.2.1', routeOptions: { url: '/event' }, headers: {}, body, ingest }
+  return { app_id, company_id, error: null, at_ms, request: { ...request, ...change } as unknown as FastifyRequest }
+}
+
+it('writes few bytes of all apps and of a company at a time, and counts the rest exactly', async () => {
+  const keyValue = memoryKeyValue(() => at_ms)
+  const feed = createLiveFeed({ keyValue, elapsed: () => 0, registry: new Registry() })
+  const companies = Array.from({ length: 6 }, (_, c) =>
+    Array.from({ length: 10 }, (_, a) => ({ company_id: `co_${c}`, app_id: `app_${c}_${a}` })),
+  )
+  const apps = companies.flat()
+  await keyValue.append(watched_key, JSON.stringify(apps.map(({ app_id }) => app_id)), 10, 60_000)
+  await feed.look()
+  for (const { company_id, app_id } of apps) feed.note(answered(company_id, app_id, { events: 50 }))
+  await feed.flush()
+
+  const writesOf = async (of: typeof apps) =>
+    (await Promise.all(of.map(({ app_id }) => keyValue.read(feedKey(app_id), 0, 256)))).flatMap(({ texts }) => texts)
+  const bytes = (texts: string[]) => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  const heads = (texts: string[]) => 200 * texts.length
+  const all = await writesOf(apps)
+  expect(bytes(all)).toBeLessThan(limits.live_write_bytes_max + heads(all))
+  for (const company of companies) {
+    const texts = await writesOf(company)
+    expect(bytes(texts)).toBeLessThan(limits.live_write_bytes_of_company_max + heads(texts))
+  }
+  const writes = all.map((text) => JSON.parse(text) as FeedWrite)
+  expect(writes.flatMap(({ items }) => items).length).toBeGreaterThan(200)
+  expect(writes.map(({ total }) => total)).toEqual(apps.map(() => 50))
+})
