@@ -1,5 +1,6 @@
 import { type FeedWrite, feedKey, refusalCodes, refusalsKey, watched_key } from '@tributary/contracts/admin/live/feed'
 import type { KeptRefusal } from '@tributary/contracts/admin/live/live'
+import { rateLimited } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { toShown, type Viewer } from './viewer.ts'
@@ -7,8 +8,8 @@ import { toShown, type Viewer } from './viewer.ts'
 type Store = Pick<KeyValue, 'append' | 'read'>
 
 export interface FeedReaders {
-  /** Shows a viewer what comes in for an app from now on; returns what ends that. */
-  watch(app_id: string, viewer: Viewer): Promise<() => void>
+  /** Shows a viewer what comes in for an app from now on; returns what ends that. Throws where too many apps are watched. */
+  watch(app: { app_id: string; company_id: string }, viewer: Viewer): Promise<() => void>
   /** The last refusals of an app, the oldest first, as they were at most a second ago. */
   kept(app_id: string): Promise<readonly KeptRefusal[]>
   close(): void
@@ -16,7 +17,7 @@ export interface FeedReaders {
 
 /** Reads the feed of each app once for all its viewers, and has gateways write it: they write for apps that are named as watched. */
 export function createFeedReaders(keyValue: Store): FeedReaders {
-  const apps = new Map<string, { viewers: Set<Viewer>; read: () => Promise<void> }>()
+  const apps = new Map<string, { company_id: string; viewers: Set<Viewer>; read: () => Promise<void> }>()
   const kept = new Map<string, Promise<KeptRefusal[]>>()
   const announce = async (names: readonly string[]) => {
     const text = JSON.stringify(names)
@@ -32,11 +33,14 @@ export function createFeedReaders(keyValue: Store): FeedReaders {
   for (const timer of timers) timer.unref()
 
   return {
-    async watch(app_id, viewer) {
+    async watch({ app_id, company_id }, viewer) {
       let app = apps.get(app_id)
       if (app === undefined) {
+        const of_company = apps.values().filter((one) => one.company_id === company_id)
+        if (apps.size >= limits.live_apps_max || [...of_company].length >= limits.live_apps_of_company_max)
+          throw rateLimited(1000)
         const viewers = new Set<Viewer>()
-        app = { viewers, read: createReader(keyValue, app_id, viewers) }
+        app = { company_id, viewers, read: createReader(keyValue, app_id, viewers) }
         apps.set(app_id, app)
         viewers.add(viewer)
         await app.read()

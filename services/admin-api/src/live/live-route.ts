@@ -25,16 +25,18 @@ export function addLiveRoute(app: FastifyInstance, { pool, keyValue, now }: Live
   })
 
   addRoute(app, liveRoutes.watchApp, async ({ params: { id }, query: { seconds, ...filter } }, request, reply) => {
-    const full = await mayReadRaw(pool, request, id)
+    const watched = await getApp(pool, id)
+    const full = mayReadRaw(request, watched)
     const kept = await readers.kept(id)
     const { caller } = request
-    const stream = streams.open(caller?.kind === 'person' ? caller : null)
+    const stream = streams.open(caller?.kind === 'person' ? caller : null, watched.company_id)
     reply.raw.once('close', () => stream.body.destroy())
+    if (reply.raw.destroyed) stream.body.destroy() // who asked went away meanwhile
     const fitting = kept.filter((one) => fits(filter, one))
     stream.write(`retry: ${limits.live_watch_ms}\n\n${fitting.map(toMessage).join('')}`)
     if (seconds !== 0) {
       const viewer = createViewer({ filter, full, elapsed, outlet: stream })
-      stream.onEnd(await readers.watch(id, viewer))
+      stream.onEnd(await readers.watch(watched, viewer))
     }
     if (seconds !== undefined) endAfter(stream, seconds)
     // Left open, the connection would hold up the stop of the process.
@@ -48,11 +50,16 @@ function endAfter(stream: Stream, seconds: number): void {
   stream.onEnd(() => clearTimeout(timer))
 }
 
-/** Whether a caller may see raw JSON and addresses of an app. Throws `unknown_app`. */
-async function mayReadRaw(pool: Pool, request: FastifyRequest, app_id: string): Promise<boolean> {
+/** Throws `unknown_app`. */
+async function getApp(pool: Pool, app_id: string): Promise<{ app_id: string; company_id: string }> {
   const { rows } = await pool.query<{ company_id: string }>('SELECT company_id FROM apps WHERE app_id = $1', [app_id])
-  const [target] = rows
-  if (target === undefined) throw new CodedError('unknown_app')
+  const [found] = rows
+  if (found === undefined) throw new CodedError('unknown_app')
+  return { ...found, app_id }
+}
+
+/** Whether a caller may see raw JSON and addresses of an app. */
+function mayReadRaw(request: FastifyRequest, app: { app_id: string; company_id: string }): boolean {
   const memberships = membershipsOf(request)
-  return memberships === null || mayGive(managers, memberships, { ...target, app_id })
+  return memberships === null || mayGive(managers, memberships, app)
 }

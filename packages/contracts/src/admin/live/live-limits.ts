@@ -3,8 +3,9 @@ export const liveLimits = {
   /** How often gateways look which apps are watched, and watchers say so; one that says nothing for longer is gone. */
   live_watch_ms: 1000,
   live_watch_ms_max: 3000,
-  /** Apps that are watched at the same time. */
+  /** Apps that are watched at the same time, and those of one company. */
   live_apps_max: 500,
+  live_apps_of_company_max: 125,
   /** How often gateways write to the feed of an app, and how often it is read. */
   live_flush_ms: 500,
   live_read_ms: 250,
@@ -34,9 +35,13 @@ export const liveLimits = {
   live_heartbeat_ms: 15_000,
   /** How often it is asked whether sessions of streams go on. */
   live_session_ms: 1000,
-  /** Streams of one process, and of one session. */
+  /** Streams end when so many looks in a row got no answer. */
+  live_unanswered_max: 3,
+  /** Streams of one process; those of people in one session, of one person, and over the apps of one company. */
   live_streams_max: 1000,
   live_streams_of_session_max: 4,
+  live_streams_of_person_max: 8,
+  live_streams_of_company_max: 250,
   /** Refusals that are kept of an app and a code, and for how long. */
   refusals_kept_max: 20,
   refusals_kept_ms: 24 * 3600 * 1000,
