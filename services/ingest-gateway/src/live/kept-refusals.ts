@@ -1,5 +1,7 @@
+import { createHmac, randomBytes } from 'node:crypto'
 import { refusalsKey } from '@tributary/contracts/admin/live/feed'
 import { limits } from '@tributary/contracts/limits'
+import { addressBlock } from '@tributary/contracts/networks'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { type Answered, eventsOf, keptOf, refusalOf } from './request-fate.ts'
 
@@ -12,15 +14,15 @@ export interface KeptRefusals {
 
 /** Keeps the last refusals of each app and code, whether or not somebody watches. Bounded in memory and in writes. */
 export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'append'> }): KeptRefusals {
-  /** The newest of each ring. */
-  const waiting = new Map<string, string[]>()
+  const waiting = createWaiting()
+  const mayKeep = createBlockShares()
   /** Bytes of bodies that were read since the last flush, by app. */
   const bytes = new Map<string, number>()
   let flushing = false
 
   return {
     note(answered) {
-      const { app_id, request } = answered
+      const { app_id, company_id, request } = answered
       const before = bytes.get(app_id) ?? 0
       if (before >= limits.refusals_read_bytes_max) return
       const isWhole = request.ingest.code !== 'ok'
@@ -29,17 +31,17 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
       for (const item of read.items) {
         if (item.code === null) continue
         const key = refusalsKey(app_id, item.code, item.unproven)
-        const texts = waiting.get(key) ?? []
-        if (texts.length === 0 && waiting.size >= limits.refusals_waiting_max) return
-        waiting.set(key, [...texts, JSON.stringify(keptOf(item))].slice(-limits.refusals_kept_max))
+        if (!waiting.hasRoom(company_id, key)) return
+        if (item.unproven && !mayKeep(key, request.client_ip, item.at_ms)) continue
+        waiting.put(company_id, key, JSON.stringify(keptOf(item)))
       }
     },
     async flush() {
       bytes.clear()
       if (flushing) return
       flushing = true
-      const due = takeSome(waiting)
-      const { refusals_kept_max: max, refusals_kept_ms: ttl_ms } = limits
+      const { refusals_of_flush_max, refusals_kept_max: max, refusals_kept_ms: ttl_ms } = limits
+      const due = waiting.takeSome(refusals_of_flush_max)
       await Promise.allSettled(due.map(([key, text]) => keyValue.append(key, text, max, ttl_ms)))
       flushing = false
     },
@@ -48,13 +50,64 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
 
 const one = <Item>({ item, bytes }: { item: Item; bytes: number }) => ({ items: [item], bytes })
 
-/** Takes up to `refusals_of_flush_max` texts; rings whose texts are taken leave the map. */
-function takeSome(waiting: Map<string, string[]>): [string, string][] {
-  const taken: [string, string][] = []
-  for (const [key, texts] of waiting) {
-    if (taken.length >= limits.refusals_of_flush_max) break
-    for (const text of texts) taken.push([key, text])
-    waiting.delete(key)
+/** Texts that wait to be written: the newest of each ring. */
+function createWaiting() {
+  const companies = new Map<string, Map<string, string[]>>()
+  let rings_of_all = 0
+
+  /** Takes the oldest text of a ring. Its company and its ring are the last ones now. */
+  function takeOne(company_id: string, rings: Map<string, string[]>): [string, string] {
+    const [[key, [text, ...others]]] = rings as unknown as [[string, [string, ...string[]]]]
+    rings.delete(key)
+    if (others.length > 0) rings.set(key, others)
+    else rings_of_all -= 1
+    companies.delete(company_id)
+    if (rings.size > 0) companies.set(company_id, rings)
+    return [key, text]
   }
-  return taken
+
+  return {
+    hasRoom(company_id: string, key: string): boolean {
+      const rings = companies.get(company_id)
+      if (rings?.has(key)) return true
+      return rings_of_all < limits.refusals_waiting_max && (rings?.size ?? 0) < limits.refusals_waiting_of_company_max
+    },
+    put(company_id: string, key: string, text: string): void {
+      const rings = companies.get(company_id) ?? new Map<string, string[]>()
+      if (!rings.has(key)) rings_of_all += 1
+      rings.set(key, [...(rings.get(key) ?? []), text].slice(-limits.refusals_kept_max))
+      companies.set(company_id, rings)
+    },
+    /** Takes up to `max` texts, one of each company in rotation. */
+    takeSome(max: number): [string, string][] {
+      const taken: [string, string][] = []
+      while (taken.length < max) {
+        const [first] = companies
+        if (first === undefined) break
+        taken.push(takeOne(...first))
+      }
+      return taken
+    },
+  }
+}
+
+/**
+ * Makes the function that says whether a ring of unproven refusals may have one more of an address block, and notes it: a stranger
+ * alone cannot push out all others. What it remembers are keyed hashes, in memory alone.
+ */
+function createBlockShares() {
+  const secret = randomBytes(32)
+  /** Of the last texts of each ring; the ring that was used last is the last one. */
+  const rings = new Map<string, { block: string; at_ms: number }[]>()
+
+  return (key: string, address: string, at_ms: number): boolean => {
+    const block = createHmac('sha256', secret).update(addressBlock(address)).digest('base64')
+    const kept = (rings.get(key) ?? []).filter((text) => text.at_ms > at_ms - limits.refusals_kept_ms)
+    if (kept.filter((text) => text.block === block).length >= limits.refusals_of_block_max) return false
+    rings.delete(key)
+    rings.set(key, [...kept, { block, at_ms }].slice(-limits.refusals_kept_max))
+    const [oldest] = rings.keys()
+    if (rings.size > limits.refusals_waiting_max) rings.delete(oldest!)
+    return true
+  }
 }

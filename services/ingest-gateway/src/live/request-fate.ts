@@ -37,6 +37,7 @@ export function refusalOf(answered: Answered): { item: FullItem; bytes: number }
   const { field = null, message = '' } = error instanceof CodedError ? error : {}
   const item: FullItem = {
     ...describe(answered, event),
+    request_id: proven || request.headers['x-request-id'] !== request.id ? request.id : '', // no text that a stranger chose
     kind: 'refused',
     code,
     field: cut(field),

@@ -1,19 +1,24 @@
-import { type FeedWrite, feedKey, watched_key } from '@tributary/contracts/admin/live/feed'
+import { type FeedWrite, feedKey, refusalsKey, watched_key } from '@tributary/contracts/admin/live/feed'
 import { limits } from '@tributary/contracts/limits'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import type { FastifyRequest } from 'fastify'
 import { Registry } from 'prom-client'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { createKeptRefusals } from '../../src/live/kept-refusals.ts'
 import { createLiveFeed } from '../../src/live/live-feed.ts'
 
 const at_ms = Date.UTC(2026, 5, 1, 12)
 
 /** A request of an app, whose answer is out. */
-const answered = (company_id: string, app_id: string, { code = 'ok', events = 0, ...change } = {}) => {
+function answered(
+  company_id: string,
+  app_id: string,
+  { code = 'ok', events = 0, proven = true, client_ip = '192.0.2.1' } = {},
+) {
   const body = Buffer.from(JSON.stringify({ events: Array.from({ length: events }, () => ({ event_name: 'ü' })) }))
-  const ingest = { code, proven: true, accepted: 0, rejected: new Map([['missing_field', events]]), bytes: body.length }
-  const request = { id: 'r', client_ip: '192.0.2.1', routeOptions: { url: '/event' }, headers: {}, body, ingest }
-  return { app_id, company_id, error: null, at_ms, request: { ...request, ...change } as unknown as FastifyRequest }
+  const ingest = { code, proven, accepted: 0, rejected: new Map([['missing_field', events]]), bytes: body.length }
+  const request = { id: 'r', client_ip, routeOptions: { url: '/event' }, headers: {}, body, ingest }
+  return { app_id, company_id, error: null, at_ms, request: request as unknown as FastifyRequest }
 }
 
 it('writes few bytes of all apps and of a company at a time, and counts the rest exactly', async () => {
@@ -41,4 +46,35 @@ it('writes few bytes of all apps and of a company at a time, and counts the rest
   const writes = all.map((text) => JSON.parse(text) as FeedWrite)
   expect(writes.flatMap(({ items }) => items).length).toBeGreaterThan(200)
   expect(writes.map(({ total }) => total)).toEqual(apps.map(() => 50))
+})
+
+describe('kept refusals', () => {
+  const codes = ['bad_signature', 'body_too_large', 'empty_body', 'rate_limited']
+  function openKept() {
+    const keyValue = memoryKeyValue(() => at_ms)
+    const keptOf = async (app_id: string, code: string, unproven: boolean) =>
+      (await keyValue.read(refusalsKey(app_id, code, unproven), 0, 1000)).texts
+    return { ...createKeptRefusals({ keyValue }), keptOf }
+  }
+
+  it('of other companies are written at once while one company has more than are written', async () => {
+    const { note, flush, keptOf } = openKept()
+    for (let n = 0; n < 3; n += 1) {
+      for (let app = 0; app < 600; app += 1)
+        for (const code of codes) note(answered('large', `large_${app}`, { code, proven: false }))
+      note(answered('small', 'small', { code: 'cap_exceeded' }))
+      await flush()
+      expect(await keptOf('small', 'cap_exceeded', false)).toHaveLength(n + 1)
+    }
+  })
+
+  it('that no signature proves are not all of one address block', async () => {
+    const { note, flush, keptOf } = openKept()
+    const refuse = (client_ip: string) =>
+      note(answered('co', 'app', { code: 'bad_signature', proven: false, client_ip }))
+    refuse('192.0.2.1')
+    for (let n = 0; n < 100; n += 1) refuse(`2001:db8::${n}`)
+    await flush()
+    expect(await keptOf('app', 'bad_signature', true)).toHaveLength(1 + limits.refusals_of_block_max)
+  })
 })

@@ -84,9 +84,9 @@ describe('the live feed', () => {
   it('shows each refusal of a whole request, and marks what no signature proves', async () => {
     const { event, s2s, call, tenant, watch } = await openShown()
     const shown = await watch()
-    await event(batch(sdkEvent()), { 'x-service-signature': 'f'.repeat(64) })
+    await event(batch(sdkEvent()), { 'x-service-signature': 'f'.repeat(64), 'x-request-id': 'buy-now' })
     await event(Buffer.from('no gzip'), { 'content-encoding': 'gzip' })
-    await event('{')
+    await event('{', { 'x-request-id': 'own' })
     await s2s('/s2s/event', sdkEvent({ revenue: 'much', event_name: 'paid' }))
     await s2s('/s2s/events/bulk', { events: [] })
     await call('/event', { 'x-service-company-key': tenant.company_key, 'x-service-app-key': 'none' }, '{}')
@@ -100,7 +100,8 @@ describe('the live feed', () => {
       { kind: 'refused', code: 'invalid_field', field: 'revenue', unproven: false, event_name: 'paid' },
       { kind: 'refused', code: 'bad_json', field: 'events', unproven: false, event_name: null },
     ])
-    expect(items[0]).toMatchObject({ install_uuid: null, raw: null })
+    expect(items[0]).toMatchObject({ install_uuid: null, raw: null, request_id: '' })
+    expect(items[2]).toMatchObject({ request_id: 'own' })
   })
 
   it('counts exactly what it leaves out of a flood, shows rejected events beside it, and stays small', async () => {
@@ -152,7 +153,7 @@ describe('kept refusals', () => {
     await gateway.event(batch(sdkEvent({ event_name: 'level', event_ts_ms: 1 })))
     await vi.waitFor(async () => {
       expect(await gateway.keptOf('invalid_field')).toHaveLength(limits.refusals_kept_max)
-      expect(await gateway.keptOf('bad_signature', true)).toHaveLength(limits.refusals_kept_max)
+      expect(await gateway.keptOf('bad_signature', true)).toHaveLength(limits.refusals_of_block_max)
       expect(await gateway.keptOf('event_ts_ms_out_of_range')).toHaveLength(1)
     }, patience)
     const [kept] = await gateway.keptOf('event_ts_ms_out_of_range')

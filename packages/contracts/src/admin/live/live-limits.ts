@@ -45,10 +45,13 @@ export const liveLimits = {
   /** Refusals that are kept of an app and a code, and for how long. */
   refusals_kept_max: 20,
   refusals_kept_ms: 24 * 3600 * 1000,
+  /** Of refusals that no signature proves, those of one address block. */
+  refusals_of_block_max: 5,
   /** Between two writes of kept refusals, how many of them one gateway makes, and bytes of bodies of one app that it reads for them. */
   refusals_flush_ms: 1000,
   refusals_of_flush_max: 500,
   refusals_read_bytes_max: 128 * 1024,
-  /** Rings that wait to be written. */
+  /** Rings that wait to be written, and those of one company. */
   refusals_waiting_max: 2000,
+  refusals_waiting_of_company_max: 250,
 } as const
