@@ -10,7 +10,7 @@ const textOrNull = z.string().nullable()
 const fate = {
   at_ms: z.number().int().describe('When the gateway answered, Unix epoch ms.'),
   route: z.string(),
-  request_id: z.string(),
+  request_id: z.string().describe('Empty where no signature proves who chose it.'),
   code: textOrNull.describe('Why it was rejected or refused; null for an accepted event.'),
   field: textOrNull,
   message: textOrNull,
