@@ -1,12 +1,11 @@
 import { addRoute } from '@tributary/admin-http/add-route'
+import { getApp } from '@tributary/admin-http/authorize'
 import { membershipsOf } from '@tributary/admin-http/caller'
 import { liveRoutes } from '@tributary/contracts/admin/live/live'
 import { managers } from '@tributary/contracts/admin/people/roles'
-import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { mayGive } from '@tributary/domain/people/rights'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Pool } from 'pg'
 import type { AdminApiDeps } from '../deps.ts'
 import { createFeedReaders } from './feed-readers.ts'
 import { createStreams, type Stream } from './streams.ts'
@@ -25,7 +24,7 @@ export function addLiveRoute(app: FastifyInstance, { pool, keyValue, now }: Live
   })
 
   addRoute(app, liveRoutes.watchApp, async ({ params: { id }, query: { seconds, ...filter } }, request, reply) => {
-    const watched = await getApp(pool, id)
+    const watched = await getApp(pool, request)
     const full = mayReadRaw(request, watched)
     const kept = await readers.kept(id)
     const { caller } = request
@@ -48,14 +47,6 @@ export function addLiveRoute(app: FastifyInstance, { pool, keyValue, now }: Live
 function endAfter(stream: Stream, seconds: number): void {
   const timer = setTimeout(() => stream.end('over'), seconds * 1000)
   stream.onEnd(() => clearTimeout(timer))
-}
-
-/** Throws `unknown_app`. */
-async function getApp(pool: Pool, app_id: string): Promise<{ app_id: string; company_id: string }> {
-  const { rows } = await pool.query<{ company_id: string }>('SELECT company_id FROM apps WHERE app_id = $1', [app_id])
-  const [found] = rows
-  if (found === undefined) throw new CodedError('unknown_app')
-  return { ...found, app_id }
 }
 
 /** Whether a caller may see raw JSON and addresses of an app. */

@@ -103,6 +103,7 @@ describe('the live view of an app', () => {
     ])
     await all.until((messages) => expect(shownOf(messages).length + gapOf(messages)).toBe(1403))
     expect(shownOf(all.messages()).length).toBeLessThanOrEqual(2 * limits.live_events_per_s_max)
+    expect(shownOf(all.messages()).length).toBeGreaterThanOrEqual(limits.live_events_per_s_max)
     await one.until((messages) => expect(shownOf(messages)).toEqual([item({ install_uuid: 'mine', event_id: 'm' })]))
     await rejected.until((messages) => expect(shownOf(messages)).toHaveLength(1))
     expect([gapOf(one.messages()), gapOf(rejected.messages())]).toEqual([1000, 1000])
@@ -150,7 +151,10 @@ describe('the live view of an app', () => {
       expect(stream.messages().at(-1)).toEqual({ kind: 'end', reason: 'over' })
       return stream.messages().slice(0, -1)
     }
-    expect(await read('')).toHaveLength(max + 1)
+    const all = await read('')
+    expect(all).toHaveLength(max + 1)
+    const newest = Array.from({ length: max }, (_, n) => 30 - max + n)
+    expect(all.flatMap((one) => (one.kind === 'kept' && one.code === 'bad_signature' ? one.at_ms : []))).toEqual(newest)
     expect(await read('&code=cap_exceeded')).toHaveLength(1)
     passed_ms += ttl
     await vi.waitFor(async () => expect(await read('')).toEqual([]), patience)
