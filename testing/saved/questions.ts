@@ -2,9 +2,10 @@ import { methods, organic } from '@tributary/contracts/attribution/verdict'
 import { daysOf, filtersOf, type ReportName, reportNames } from '@tributary/contracts/reports'
 import type { Ask, SendStep } from './steps.ts'
 
-/** The recordings have these behind all others. */
+/** The recordings have these behind all others, and no history has costs. */
 const recorded_last: readonly ReportName[] = ['events', 'skan']
-const names: readonly ReportName[] = [...reportNames.filter((name) => !recorded_last.includes(name)), ...recorded_last]
+const recorded_first = reportNames.filter((name) => name !== 'costs' && !recorded_last.includes(name))
+const names: readonly ReportName[] = [...recorded_first, ...recorded_last]
 /** What an `ask` without `reports` means. */
 const most: readonly string[] = names.filter((name) => name !== 'skan')
 
@@ -26,13 +27,13 @@ function questionsTo(report: ReportName, ask: Ask): [path: string, accept: strin
   const whole = (...more: string[]) => path(since_ms, until_ms, ...more)
   const json = (url: string): [string, string] => [url, 'application/json']
   if (few) return [json(whole('limit=1000'))]
-  const values = {
+  const values: Partial<Record<string, readonly string[]>> = {
     partner: ask.partners ?? [],
     event_name: ask.event_names ?? [],
     attribution_type: [organic, ...methods],
   }
   const filtered = Object.keys(filtersOf(report)).flatMap((filter) => {
-    const each = values[filter as keyof typeof values].map((value) => `${filter}=${value}`)
+    const each = (values[filter] ?? []).map((value) => `${filter}=${value}`)
     return [...each.map((one) => whole(one)), ...(each.length > 1 ? [whole(...each.slice(0, 2), 'group=month')] : [])]
   })
   const hasDays = daysOf(report).length > 0
