@@ -3,6 +3,8 @@ import { CodedError } from '@tributary/contracts/errors'
 import { report_path, reportRoutes } from '@tributary/contracts/reports'
 import type { Routes } from '@tributary/contracts/route'
 import { pathOf } from '@tributary/service-kit/http/allowed-methods'
+import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
+import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
 import { createAnswerReport, getReportName, unknownReport } from './answers/answer-report.ts'
@@ -33,12 +35,13 @@ export const declaredRoutes = { ...reportRoutes, ...installRoutes, ...rowRoutes 
 export const reportApi =
   (deps: ReportApiDeps): FastifyPluginAsync =>
   async (root) => {
-    const authorize = createAuthorize(deps)
+    const keyRate = createKeyRate({ ...deps, breaker: countersBreaker(deps.now) })
+    const authorize = createAuthorize(deps, keyRate)
     const runInTurn = createRunInTurn(deps)
     const answerReport = createAnswerReport({ ...deps, runInTurn })
     compressAnswers(root)
     installRoute(root, { authorize, runInTurn })
-    if (deps.people) await root.register(peopleApi({ ...deps, ...deps.people, runInTurn, answerReport }))
+    if (deps.people) await root.register(peopleApi({ ...deps, ...deps.people, keyRate, runInTurn, answerReport }))
     await root.register(
       async (app) => {
         // docs/rules.md#report-requests gives the order: path, method, key, its company, rate, its scope,

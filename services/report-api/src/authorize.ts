@@ -1,8 +1,7 @@
 import { authenticateServerKey, type ServerKeyRule } from '@tributary/gateway/server-key'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Credentials, ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
-import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
-import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
+import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Registry } from 'prom-client'
 
@@ -23,7 +22,6 @@ const readsReports: ServerKeyRule = {
 }
 
 /** Returns the server key of a request for reports. A key sees the app that it is bound to, no other. */
-export function createAuthorize({ credentials, keyValue, now, registry }: AuthorizeDeps): Authorize {
-  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), now, registry })
+export function createAuthorize({ credentials }: Pick<AuthorizeDeps, 'credentials'>, keyRate: KeyRate): Authorize {
   return (request, reply) => authenticateServerKey({ credentials, keyRate }, readsReports, request, reply)
 }

@@ -16,18 +16,17 @@ export interface KeptRefusals {
 export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'append'> }): KeptRefusals {
   const waiting = createWaiting()
   const mayKeep = createBlockShares()
-  /** Bytes of bodies that were read since the last flush, by app. */
-  const bytes = new Map<string, number>()
+  const budget = createReadBudget()
   let flushing = false
 
   return {
     note(answered) {
       const { app_id, company_id, request } = answered
-      const before = bytes.get(app_id) ?? 0
-      if (before >= limits.refusals_read_bytes_max) return
+      const mayRead = budget.isLeft(answered)
       const isWhole = request.ingest.code !== 'ok'
-      const read = isWhole ? one(refusalOf(answered)) : eventsOf(answered, limits.refusals_kept_max)
-      bytes.set(app_id, before + read.bytes)
+      if (!mayRead && !isWhole) return
+      const read = isWhole ? one(refusalOf(answered, mayRead)) : eventsOf(answered, limits.refusals_kept_max)
+      budget.spend(answered, read.bytes)
       for (const item of read.items) {
         if (item.code === null) continue
         const key = refusalsKey(app_id, item.code, item.unproven)
@@ -37,7 +36,7 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
       }
     },
     async flush() {
-      bytes.clear()
+      budget.renew()
       if (flushing) return
       flushing = true
       const { refusals_of_flush_max, refusals_kept_max: max, refusals_kept_ms: ttl_ms } = limits
@@ -49,6 +48,24 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
 }
 
 const one = <Item>({ item, bytes }: { item: Item; bytes: number }) => ({ items: [item], bytes })
+
+/** The bytes of bodies that are read between two flushes: of an app, of the apps of its company, and of all. */
+function createReadBudget() {
+  const spent = new Map<string, number>()
+  const bounds = ({ app_id, company_id }: Answered) =>
+    [
+      [app_id, limits.refusals_read_bytes_max],
+      [company_id, limits.refusals_read_bytes_of_company_max],
+      ['', limits.refusals_read_bytes_of_all_max],
+    ] as const
+  return {
+    isLeft: (answered: Answered) => bounds(answered).every(([holder, max]) => (spent.get(holder) ?? 0) < max),
+    spend(answered: Answered, bytes: number): void {
+      for (const [holder] of bounds(answered)) spent.set(holder, (spent.get(holder) ?? 0) + bytes)
+    },
+    renew: () => spent.clear(),
+  }
+}
 
 /** Texts that wait to be written: the newest of each ring. */
 function createWaiting() {

@@ -28,11 +28,12 @@ export function countOf({ code, accepted, rejected }: FastifyRequest['ingest']):
   return rejected.values().reduce((sum, count) => sum + count, accepted)
 }
 
-/** The refusal of a whole request. Its body is read only when a signature or a key proves who sent it. */
-export function refusalOf(answered: Answered): { item: FullItem; bytes: number } {
+/** The refusal of a whole request. Its body is read only when a signature or a key proves who sent it, and if `mayRead`. */
+export function refusalOf(answered: Answered, mayRead = true): { item: FullItem; bytes: number } {
   const { request, error } = answered
   const { code, proven } = request.ingest
-  const single = request.routeOptions.url === '/s2s/event' && proven ? readBody(request) : { events: [], bytes: 0 }
+  const single =
+    mayRead && request.routeOptions.url === '/s2s/event' && proven ? readBody(request) : { events: [], bytes: 0 }
   const [event] = single.events
   const { field = null, message = '' } = error instanceof CodedError ? error : {}
   const item: FullItem = {
@@ -41,7 +42,7 @@ export function refusalOf(answered: Answered): { item: FullItem; bytes: number }
     kind: 'refused',
     code,
     field: cut(field),
-    message: message === '' ? null : cut(message),
+    message: message === '' ? null : cut(message, limits.live_message_chars_max),
     unproven: !proven,
   }
   return { item, bytes: single.bytes }
@@ -58,7 +59,13 @@ export function eventsOf(answered: Answered, max: number): { items: FullItem[]; 
     const shown = describe(answered, event)
     if (fault === null) return shown
     const { reason: code, field = null } = fault
-    return { ...shown, kind: 'rejected' as const, code, field: cut(field), message: faultMessage(fault, event) }
+    return {
+      ...shown,
+      kind: 'rejected' as const,
+      code,
+      field: cut(field),
+      message: cut(faultMessage(fault, event), limits.live_message_chars_max),
+    }
   })
   return { items, bytes }
 }
@@ -96,5 +103,5 @@ function describe({ request, at_ms }: Answered, event: unknown): FullItem {
   }
 }
 
-const cut = (value: unknown): string | null =>
-  typeof value === 'string' ? value.slice(0, limits.event_name_chars_max).toWellFormed() : null
+const cut = (value: unknown, chars_max: number = limits.event_name_chars_max): string | null =>
+  typeof value === 'string' ? value.slice(0, chars_max).toWellFormed() : null

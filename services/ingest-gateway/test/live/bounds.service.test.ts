@@ -57,6 +57,22 @@ describe('kept refusals', () => {
     return { ...createKeptRefusals({ keyValue }), keptOf }
   }
 
+  it('cost few bytes of bodies of one company, whatever its apps, and none of what others need', async () => {
+    const { note, flush, keptOf } = openKept()
+    const events = 4000
+    const apps = Array.from({ length: 40 }, (_, n) => `app_${n}`)
+    for (const app_id of apps) note(answered('co_a', app_id, { events }))
+    note(answered('co_a', 'app_last', { code: 'bad_signature', proven: false }))
+    note(answered('co_b', 'app_b', { events: 1 }))
+    for (let n = 0; n < 3; n += 1) await flush()
+    const kept = await Promise.all(apps.map(async (app_id) => (await keptOf(app_id, 'bad_event_id', false)).length))
+    expect(kept.filter((count) => count > 0)).toHaveLength(
+      Math.ceil(limits.refusals_read_bytes_of_company_max / limits.live_body_bytes_max),
+    )
+    expect(await keptOf('app_last', 'bad_signature', true)).toHaveLength(1)
+    expect(await keptOf('app_b', 'bad_event_id', false)).toHaveLength(1)
+  })
+
   it('of other companies are written at once while one company has more than are written', async () => {
     const { note, flush, keptOf } = openKept()
     for (let n = 0; n < 3; n += 1) {

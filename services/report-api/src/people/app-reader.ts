@@ -1,10 +1,8 @@
 import { getApp } from '@tributary/admin-http/authorize'
-import { countersBreaker } from '@tributary/tenancy/quota/counters-breaker'
-import { createKeyRate } from '@tributary/tenancy/quota/key-rate'
+import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import type { AppReader } from '../answers/answer-report.ts'
-import type { AuthorizeDeps } from '../authorize.ts'
 
 /** Whose turns a request takes. Throws `rate_limited`. */
 export type GetPerson = (request: FastifyRequest) => Promise<string>
@@ -12,8 +10,7 @@ export type GetPerson = (request: FastifyRequest) => Promise<string>
 export type GetReader = (request: FastifyRequest) => Promise<AppReader>
 
 /** Finds out who reads. A person counts as a key: the rate and the turns of reports are those of a key of the company. */
-export function createReaders({ pool, keyValue, now, registry }: Omit<AuthorizeDeps, 'credentials'> & { pool: Pool }) {
-  const keyRate = createKeyRate({ keyValue, breaker: countersBreaker(now), now, registry })
+export function createReaders({ pool, keyRate }: { pool: Pool; keyRate: KeyRate }) {
   const getPerson: GetPerson = async ({ caller }) => {
     const key_id = caller?.kind === 'person' ? caller.session.person_id : 'admin-token'
     const { refusal } = await keyRate.spend(key_id)

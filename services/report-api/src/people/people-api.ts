@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { admit } from '@tributary/admin-http/admit'
 import { anyAppReport } from '@tributary/contracts/admin/rows/app-reports'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
+import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -28,6 +29,7 @@ export interface PeopleDeps {
 
 interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'>, ReportSources {
   logger: Logger
+  keyRate: KeyRate
   runInTurn: RunInTurn
   answerReport: AnswerReport
 }

@@ -25,6 +25,8 @@ export const liveLimits = {
   live_body_bytes_max: 64 * 1024,
   /** Characters of the JSON of an event; more are cut. */
   live_raw_chars_max: 2048,
+  /** Characters of the message of a refusal. */
+  live_message_chars_max: 512,
   /** Events a second of one stream; those that no signature proves have this part of it. */
   live_events_per_s_max: 50,
   live_unproven_per_s_max: 10,
@@ -51,6 +53,9 @@ export const liveLimits = {
   refusals_flush_ms: 1000,
   refusals_of_flush_max: 500,
   refusals_read_bytes_max: 128 * 1024,
+  /** The same bytes of the apps of one company, and of all apps. */
+  refusals_read_bytes_of_company_max: 256 * 1024,
+  refusals_read_bytes_of_all_max: 1024 * 1024,
   /** Rings that wait to be written, and those of one company. */
   refusals_waiting_max: 2000,
   refusals_waiting_of_company_max: 250,
