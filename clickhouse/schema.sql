@@ -692,7 +692,15 @@ CREATE TABLE installs_v1
     `sign` Int8 COMMENT '1 adds the verdict, -1 cancels the one before',
     `topic` LowCardinality(String) COMMENT 'log position of the decision: topic and identity of the log',
     `partition` UInt32 COMMENT 'log position of the decision: partition' CODEC(ZSTD(1)),
-    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
+    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1)),
+    `country` LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2 of the sender of the install event, empty when unknown',
+    `ad_group` LowCardinality(String) DEFAULT JSONExtractString(arrayFirst(click -> (JSONExtractString(click, 'click_id') = click_id), JSONExtractArrayRaw(decision, 'clicks')), 'ad_group') COMMENT 'ad group of the click, empty when absent',
+    `creative` LowCardinality(String) DEFAULT JSONExtractString(arrayFirst(click -> (JSONExtractString(click, 'click_id') = click_id), JSONExtractArrayRaw(decision, 'clicks')), 'creative') COMMENT 'creative of the click, empty when absent',
+    `sub1` String DEFAULT JSONExtractString(decision, 'verdict', 'sub1') COMMENT 'sub1 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub2` String DEFAULT JSONExtractString(decision, 'verdict', 'sub2') COMMENT 'sub2 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub3` String DEFAULT JSONExtractString(decision, 'verdict', 'sub3') COMMENT 'sub3 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub4` String DEFAULT JSONExtractString(decision, 'verdict', 'sub4') COMMENT 'sub4 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub5` String DEFAULT JSONExtractString(decision, 'verdict', 'sub5') COMMENT 'sub5 of the click, empty when absent' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, sign)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { idShape } from '../event/envelope.ts'
 import { Click } from './click.ts'
-import { dated_text, Place } from './found.ts'
+import { dated_text, InstallFact, Place } from './found.ts'
 import { Candidate, Verdict, Windows } from './verdict.ts'
 
 const id = z.string().regex(idShape)
@@ -35,6 +35,7 @@ export const Decision = z.object({
   received_at_ms: z.number().int().describe('When its install event was received, Unix epoch ms.'),
   dated_at_ms: z.number().int().optional().describe(dated_text),
   place: Place.describe('Of its install event.'),
+  country: InstallFact.shape.country,
   pending: z.boolean().describe('True: a click that we signed is not there yet.'),
   verdict: Verdict.nullable().describe('Null while pending.'),
   clicked_at_ms: z.number().int().nullable().describe('Of the click that won, Unix epoch ms.'),

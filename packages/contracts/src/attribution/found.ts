@@ -57,6 +57,12 @@ export const InstallFact = z.object({
   is_sdk: z.boolean().describe('False: a backend sent it.'),
   platform: z.enum(platforms),
   installed_at_ms: z.number().int().describe('Install time (docs/rules.md#install-time), Unix epoch ms.'),
+  country: z
+    .string()
+    .optional()
+    .describe(
+      'ISO 3166-1 alpha-2 that the gateway found; empty when unknown. Absent: its gateway looked up none, and nobody has since.',
+    ),
   ip: z.string().nullable().describe("Null where a backend did not give the device's: its own never matches."),
   os_major: z.number().int().nullable(),
   model: z.string().nullable(),

@@ -78,7 +78,10 @@ export const attributionTables = {
     reread: true,
     writers: ['install-writer'],
     readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api', 'eraser'],
-    personal: ['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
+    personal: [
+      ...['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
+      ...['sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
+    ],
     erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
   },
   installs_by_day_v1: {

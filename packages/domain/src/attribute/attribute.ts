@@ -56,7 +56,7 @@ const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly
  */
 export function attribute(input: AttributeInput): Attributed {
   const { install, newest, windows } = input
-  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place } = install
+  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place, country } = install
   const seen = withCrowds(install, input.crowds)
   const { clues, clicks: found } = recallLikeness(seen, withKept(input.clicks, newest, input.isErasedClick), newest)
   const clickWindows = clickWindowsOf(windows)
@@ -70,6 +70,7 @@ export function attribute(input: AttributeInput): Attributed {
   return {
     ...{ v: 1, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place, rule_version, windows },
     ...(dated_at_ms !== undefined && { dated_at_ms }),
+    ...(country !== undefined && { country }),
     pending: choice.pending,
     verdict: choice.pending ? null : verdictOf(input, choice),
     clicked_at_ms: choice.click?.clicked_at_ms ?? null,

@@ -9,7 +9,8 @@ export const installColumns = [
   ...(['app_id', 'install_uuid', 'day', 'installed_at_ms', 'received_at_ms', 'decided_at_ms', 'pending'] as const),
   ...(['partner', 'attribution_type', 'campaign', 'link_id', 'click_id', 'clicked_at_ms', 'reinstall'] as const),
   ...(['fraud_flags', 'rule_version', 'decision', 'event_topic', 'event_partition', 'event_offset'] as const),
-  ...(['event_index', 'sign', 'topic', 'partition', 'offset'] as const),
+  ...(['event_index', 'sign', 'topic', 'partition', 'offset', 'country', 'ad_group', 'creative'] as const),
+  ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const),
 ] as const
 
 /** A row of `installs_v1`: a decision begins to count (sign 1), or the one before is cancelled (sign -1). */
@@ -24,6 +25,7 @@ export interface InstallRow {
 export function installLine({ decision, sign, place }: InstallRow): string {
   const { app_id, install_uuid, installed_at_ms, received_at_ms, decided_at_ms, rule_version, verdict } = decision
   const event = decision.place
+  const click = decision.clicks.find(({ click_id }) => click_id === verdict?.click_id)
   const row: Record<(typeof installColumns)[number], unknown> = {
     ...{ app_id, install_uuid, installed_at_ms, received_at_ms, decided_at_ms, rule_version, sign },
     ...{ topic: place.topic, partition: place.partition, offset: place.offset },
@@ -40,6 +42,14 @@ export function installLine({ decision, sign, place }: InstallRow): string {
     reinstall: Number(verdict?.reinstall ?? false),
     fraud_flags: verdict?.fraud_flags ?? [],
     decision: sign === 1 ? JSON.stringify(decision) : '',
+    country: decision.country ?? '',
+    ad_group: click?.ad_group ?? '',
+    creative: click?.creative ?? '',
+    sub1: verdict?.sub1 ?? '',
+    sub2: verdict?.sub2 ?? '',
+    sub3: verdict?.sub3 ?? '',
+    sub4: verdict?.sub4 ?? '',
+    sub5: verdict?.sub5 ?? '',
   }
   return JSON.stringify(installColumns.map((name) => row[name]))
 }

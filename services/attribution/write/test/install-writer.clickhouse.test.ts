@@ -65,6 +65,33 @@ test('a decision that replaces another cancels its row and adds one, in one batc
   }
 })
 
+test('a row has the country of its install and the values of its click; one that ends a verdict has those of the verdict', async () => {
+  const app_id = newAppId()
+  const click_id = '01970000-0000-7000-8000-0000000000a1'
+  const kept = { click_id, ad_group: 'g', creative: 'c' } as Decision['clicks'][number]
+  const won = { verdict: verdictOf('p', { click_id, sub1: 'one', sub5: 'five' }), clicks: [kept], country: 'DE' }
+  await write([[decisionOf(app_id, 'i', { offset: 1, ...won }), decisionOf(app_id, 'i', { offset: 2, country: 'FR' })]])
+  const columns = 'sign, country, ad_group, creative, sub1, sub2, sub3, sub4, sub5'
+  const rows = await clickhouse.query<Record<string, unknown>>(
+    `SELECT ${columns} FROM installs_v1 FINAL WHERE app_id = '${app_id}' ORDER BY offset, sign`,
+  )
+  expect(rows.map((row) => Object.values(row).join())).toEqual([
+    '1,DE,g,c,one,,,,five',
+    '-1,DE,g,c,one,,,,five',
+    '1,FR,,,,,,,',
+  ])
+  // A row from before these columns has what its decision says.
+  const text = JSON.stringify(won).replaceAll("'", "''")
+  await clickhouse.command(
+    `INSERT INTO installs_v1 (app_id, install_uuid, click_id, decision, sign)
+     VALUES ('${app_id}', 'before', '${click_id}', '${text}', 1)`,
+  )
+  const [before] = await clickhouse.query<Record<string, unknown>>(
+    `SELECT ${columns} FROM installs_v1 WHERE app_id = '${app_id}' AND install_uuid = 'before'`,
+  )
+  expect(Object.values(before!).join()).toBe('1,,g,c,one,,,,five')
+})
+
 test('a decision that is behind is ignored: an earlier record, an earlier try, the same try, an older log', async () => {
   const app_id = newAppId()
   const newest = { offset: 5, tried: 2, log: 'installs.found.v1@b' }
