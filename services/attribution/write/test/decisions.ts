@@ -1,4 +1,4 @@
-import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Verdict } from '@tributary/contracts/attribution/verdict'
 
 export const day = Date.UTC(2026, 2, 1, 12)
@@ -13,6 +13,16 @@ export const verdictOf = (partner: string, more: Partial<Verdict> = {}): Verdict
   ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null },
   reinstall: false,
   fraud_flags: [],
+  ...more,
+})
+
+/** A click as a decision keeps it. */
+export const keptClick = (app_id: string, more: Partial<KeptClick>): KeptClick => ({
+  ...{ v: 1, click_id: '01970000-0000-7000-8000-0000000000a1', company_id: 'co_1', app_id, link_id: 'lnk_p' },
+  ...{ partner: 'p', campaign: null, ad_group: null, creative: null, ext_click_id: null, deep_link: null },
+  ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, lookback_hours: null, clicked_at_ms: day - 60_000 },
+  ...{ filtered_reason: null, ip: '', country: null, user_agent: '', os: 'android', os_major: null, model: null },
+  ...{ device_hashes: [], place: { topic: 'clicks.recorded.v1@a', partition: 0, offset: 3, index: 0 } },
   ...more,
 })
 

@@ -4,7 +4,7 @@ import { deadLetterTopic } from '@tributary/contracts/topics'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { day, decisionOf, verdictOf } from './decisions.ts'
+import { day, decisionOf, keptClick, verdictOf } from './decisions.ts'
 import {
   countingOf,
   derivedTables,
@@ -68,7 +68,7 @@ test('a decision that replaces another cancels its row and adds one, in one batc
 test('a row has the country of its install and the values of its click; one that ends a verdict has those of the verdict', async () => {
   const app_id = newAppId()
   const click_id = '01970000-0000-7000-8000-0000000000a1'
-  const kept = { click_id, ad_group: 'g', creative: 'c' } as Decision['clicks'][number]
+  const kept = keptClick(app_id, { click_id, ad_group: 'g', creative: 'c' })
   const won = { verdict: verdictOf('p', { click_id, sub1: 'one', sub5: 'five' }), clicks: [kept], country: 'DE' }
   await write([[decisionOf(app_id, 'i', { offset: 1, ...won }), decisionOf(app_id, 'i', { offset: 2, country: 'FR' })]])
   const columns = 'sign, country, ad_group, creative, sub1, sub2, sub3, sub4, sub5'
