@@ -323,6 +323,7 @@ CREATE TABLE events_raw_v1
     `sdk_platform` LowCardinality(String) COMMENT 'X-Service-Platform as sent, empty when absent',
     `ip` String COMMENT 'address of the sender' CODEC(ZSTD(1)),
     `user_agent` String COMMENT 'User-Agent as sent' CODEC(ZSTD(1)),
+    `country` LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2 that the gateway found for the event, empty when unknown',
     `company_id` LowCardinality(String) COMMENT 'company that owns the app',
     `audit_key` String COMMENT 'audit object that holds the request' CODEC(ZSTD(1)),
     `received_at_ms` Int64 COMMENT 'when the gateway received it, Unix epoch milliseconds' CODEC(ZSTD(1)),

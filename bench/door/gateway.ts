@@ -5,6 +5,7 @@ import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
+import { openGeo } from '@tributary/geo/open-geo'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import type { GatewayDeps } from '@tributary/ingest-gateway/deps'
 import type { KeyValue } from '@tributary/key-value/key-value'
@@ -116,6 +117,7 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
       ...{ credentials, keyValue, audit, groupCommit, broker, partitions, registry, logger },
       liveSchemas: noSchemas,
       costs: memoryCosts(),
+      geo: await openGeo(),
       now: Date.now,
       gateway_id: 'bench',
       ...(in_flight === undefined ? {} : { in_flight }),

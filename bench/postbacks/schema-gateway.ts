@@ -6,6 +6,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noGeo } from '@tributary/testing/twins/no-geo'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { listen, nextMessage, report, watchCpu } from '../process/driven-process.ts'
@@ -44,6 +45,7 @@ async function main(): Promise<void> {
         audit: memoryAuditStore(),
         broker: memoryBroker(1, Date.now),
         costs: memoryCosts(),
+        geo: noGeo,
         keyValue: memoryKeyValue(Date.now),
       },
       groupCommit: { append: () => Promise.reject(new Error('nothing is stored here')) as never },

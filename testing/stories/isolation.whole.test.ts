@@ -26,6 +26,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noGeo } from '@tributary/testing/twins/no-geo'
 import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import fc from 'fast-check'
 import { pino } from 'pino'
@@ -88,7 +89,9 @@ async function openWorld(apps_of: readonly number[]) {
   const shared = { credentials, liveSchemas: noSchemas, keyValue, now, registry, logger }
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   const costs = openCosts({ clickhouse, pool })
-  await app.register(ingestGateway({ ...shared, costs, audit, groupCommit, broker, partitions, gateway_id: 'test' }))
+  await app.register(
+    ingestGateway({ ...shared, costs, geo: noGeo, audit, groupCommit, broker, partitions, gateway_id: 'test' }),
+  )
   await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, fxRates: openFxRates({ pool, now }) }))
   await app.register(
     adminApi({

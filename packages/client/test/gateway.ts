@@ -9,6 +9,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noGeo } from '@tributary/testing/twins/no-geo'
 import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -36,6 +37,7 @@ export async function startGateway(allowed_events: readonly string[] = [], now =
       },
       broker,
       costs: memoryCosts(),
+      geo: noGeo,
       keyValue: memoryKeyValue(now),
       partitions,
       now,

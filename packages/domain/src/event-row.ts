@@ -115,6 +115,7 @@ const readers: Record<(typeof envelopeFields)[EnvelopeFieldName]['kind'], (value
   platform: (value) => value,
   source: (value) => value,
   text: (value: string) => value.toWellFormed(),
+  later_text: (value: string | undefined) => (value ?? '').toWellFormed(),
   time,
   client_time: sentAt,
 }

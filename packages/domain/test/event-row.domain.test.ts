@@ -19,6 +19,7 @@ const envelope: Envelope = {
   sent_at_ms: Date.UTC(2026, 2, 2) - 50,
   ip: '203.0.113.7',
   user_agent: 'Unity',
+  country: 'DE',
   sdk: 'unity-2.1.0',
   sdk_platform: 'android',
   audit_key: 'audit/2026/03/02/co_1/app_1/x.jsonl.gz',
@@ -54,6 +55,7 @@ test('an event becomes a row with its envelope, its day and its place in the log
     sdk_platform: 'android',
     ip: '203.0.113.7',
     user_agent: 'Unity',
+    country: 'DE',
     company_id: 'co_1',
     audit_key: 'audit/2026/03/02/co_1/app_1/x.jsonl.gz',
     received_at_ms: Date.UTC(2026, 2, 2),
@@ -62,6 +64,10 @@ test('an event becomes a row with its envelope, its day and its place in the log
     transaction_key: '0',
     revenue_counts: 0,
   })
+})
+
+test('an event of a gateway that looked up no country has none', () => {
+  expect(row({}, { country: undefined }).country).toBe('')
 })
 
 test('an SDK event is corrected by the clock of its batch, one without a time by none', () => {

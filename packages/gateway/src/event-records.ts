@@ -5,6 +5,7 @@ import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { joinBounded } from './join-bounded.ts'
+import { byInstallAndCountry } from './shared-envelopes.ts'
 
 /** A client's body as it came: gzip of an object whose member `events` is exactly the accepted events. */
 export type GzipBody = Pick<PackedValue, 'gzip' | 'inflated_bytes'>
@@ -28,20 +29,29 @@ const envelope_head_bytes_max = 8 * 1024
 /** Bytes of the events of one record. */
 export const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_max
 
+/** An event as far as its envelope depends on it. */
+interface SentEvent {
+  install_uuid: string
+  event_name?: unknown
+}
+
 /**
- * The accepted events of a request as envelopes, one per install, split where a record would exceed
- * `limits.record_bytes_max`. A backend sends for many installs at once, so the common part of their envelopes is
- * written once.
+ * The accepted events of a request as envelopes, one per install (and country, where `countryOf` says one of each event), split
+ * where a record would exceed `limits.record_bytes_max`. A backend sends for many installs at once, so the common part of
+ * their envelopes is written once.
  */
-export function openRecords(
+export function openRecords<Event extends SentEvent>(
   facts: EnvelopeFacts,
-  accepted: readonly { install_uuid: string; event_name?: unknown }[],
+  accepted: readonly Event[],
   partitions: number,
+  countryOf?: (event: Event) => string,
 ): OpenRecord<string>[] {
   const shared = textOf(facts)
-  return [...Map.groupBy(accepted, (event) => event.install_uuid)].flatMap(([install_uuid, events]) => {
+  const envelopes = byInstallAndCountry(accepted, countryOf ?? (() => ''))
+  return envelopes.flatMap(({ install_uuid, country, events }) => {
     const target = partitionKeyOf(facts, install_uuid, partitions)
-    const head = headOf(shared, install_uuid, 'events')
+    const own_country = countryOf === undefined ? '' : `,"country":${JSON.stringify(country)}`
+    const head = headOf(shared + own_country, install_uuid, 'events')
     let next = 0
     return joinBounded(events, events_bytes_max).map(({ items, count }) => {
       const own = events.slice(next, next + count)

@@ -1,41 +1,30 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Family, families, isPublic, numberAddress } from './address.ts'
-import type { AddressFacts, Geo } from './geo.ts'
-import { type RangeTable, valueAt } from './range-table.ts'
-import { fileOf, kinds, packaged, readTable, type TableKind } from './table-file.ts'
+import { type Family, families } from './address.ts'
+import { type GeoTables, kinds, lookUpIn, type SharedGeo, type TableKind } from './geo.ts'
+import type { RangeTable } from './range-table.ts'
+import { fileOf, packaged, readTable } from './table-file.ts'
 
-export interface OpenedGeo extends Geo {
+export interface OpenedGeo extends SharedGeo {
   /** Takes up tables of the folder that are newer; rejects for a damaged one, and goes on with the tables before. */
   reload(): Promise<void>
 }
 
-const unknown: AddressFacts = { country: null, datacenter: false }
-
 /**
- * Tables in memory (5 MB): those of the folder where there are any, else those that come with this version. Private
- * addresses have no country and no datacenter. Rejects when a table is damaged.
+ * Tables in memory (5 MB): those of the folder where there are any, else those that come with this version. Rejects when a
+ * table is damaged.
  */
 export async function openGeo(folder?: string): Promise<OpenedGeo> {
-  const tables = new Map<string, Loaded>()
+  const loaded = new Map<string, Loaded>()
+  const tableOf = (kind: TableKind, family: Family): RangeTable => loaded.get(fileOf(kind, family))!.table
+  const familiesOf = (kind: TableKind) => ({ 4: tableOf(kind, 4), 6: tableOf(kind, 6) })
+  let tables: GeoTables | null = null
   const reload = async () => {
-    for (const kind of kinds) for (const family of families) await load(tables, kind, family, folder)
+    for (const kind of kinds) for (const family of families) await load(loaded, kind, family, folder)
+    tables = { countries: familiesOf('countries'), datacenters: familiesOf('datacenters') }
   }
   await reload()
-  const tableOf = (kind: TableKind, family: Family): RangeTable => tables.get(fileOf(kind, family))!.table
-  return {
-    reload,
-    lookUp(ip) {
-      const address = numberAddress(ip)
-      if (address === null || !isPublic(address)) return unknown
-      const { family, number } = address
-      const country = valueAt(tableOf('countries', family), number)
-      return {
-        country: country === 0 ? null : String.fromCharCode(country >> 8, country & 255),
-        datacenter: valueAt(tableOf('datacenters', family), number) !== 0,
-      }
-    },
-  }
+  return { reload, tables: () => tables!, lookUp: (ip) => lookUpIn(tables!, ip) }
 }
 
 interface Loaded {

@@ -5,11 +5,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { gunzip, gzipSync } from 'node:zlib'
 import type { Family } from './address.ts'
+import type { TableKind } from './geo.ts'
 import type { RangeTable } from './range-table.ts'
-
-/** What the tables tell: the country of an address, or that its network is a hosting provider's. */
-export const kinds = ['countries', 'datacenters'] as const
-export type TableKind = (typeof kinds)[number]
 
 /** `countries-ipv4.gz` and so on. */
 export const fileOf = (kind: TableKind, family: Family): string => `${kind}-ipv${family}.gz`
@@ -57,6 +54,7 @@ function encode(family: Family, { starts, values }: RangeTable): Buffer {
   return bytes
 }
 
+/** The memory of a table can be shared with threads. */
 function decode(family: Family, bytes: Buffer): RangeTable {
   const width = bytesOf(family)
   const count = (bytes.length - magic.length) / (width + 2)
@@ -64,7 +62,7 @@ function decode(family: Family, bytes: Buffer): RangeTable {
     throw new Error('no address table')
   const planes = bytes.subarray(magic.length)
   // The halves of a 64-bit number, in the order of the machine's bytes, which are little-endian wherever Node runs.
-  const halves = new Uint32Array((count * width) / 4)
+  const halves = new Uint32Array(new SharedArrayBuffer(count * width))
   const halves_each = width / 4
   for (let plane = 0; plane < width; plane += 1) {
     const half = plane >>> 2
@@ -72,7 +70,7 @@ function decode(family: Family, bytes: Buffer): RangeTable {
     const column = plane * count
     for (let at = 0; at < count; at += 1) halves[at * halves_each + half]! |= planes[column + at]! << shift
   }
-  const values = new Uint16Array(count)
+  const values = new Uint16Array(new SharedArrayBuffer(count * 2))
   for (let at = 0; at < count; at += 1) values[at] = planes.readUInt16LE(count * width + at * 2)
   return { starts: family === 4 ? halves : new BigUint64Array(halves.buffer), values }
 }

@@ -2,6 +2,7 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { GroupCommit } from '@tributary/audit-store/group-commit'
 import type { Broker } from '@tributary/broker/broker'
 import type { DoorDeps } from '@tributary/gateway/open-door'
+import type { SharedGeo } from '@tributary/geo/geo'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { CostStore } from '@tributary/tables/costs/store-costs'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
@@ -23,6 +24,8 @@ export interface GatewayDeps extends DoorDeps {
   costs: CostStore
   /** Counts requests of a key and events of a company, and knows which installs are queued for erasure; shows what comes in to who watches. */
   keyValue: Pick<KeyValue, 'addCapped' | 'reconcile' | 'is_local' | 'get' | 'hitWindow' | 'remove' | 'append' | 'read'>
+  /** Countries of senders, and of the devices that backends name. */
+  geo: SharedGeo
   /** Partition count of `events.accepted.v1` and `erasures.requested.v1`. */
   partitions: number
 }

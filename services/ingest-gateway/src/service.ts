@@ -4,6 +4,7 @@ import { limits } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { notingLateDays, openLateDays } from '@tributary/erasure/late-days'
 import { clickhouseWhenThere } from '@tributary/service-kit/resources/clickhouse'
+import { geoResource } from '@tributary/service-kit/resources/geo'
 import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { redisEngine } from '@tributary/service-kit/resources/redis'
@@ -25,6 +26,7 @@ export const service = defineService({
     masterKeys: masterKeysResource,
     credentials: credentialsResource,
     liveSchemas: liveSchemasResource,
+    geo: geoResource(),
   },
   needs: ['audit', 'broker'], // credentials are remembered for a while, and counters fail open
   settings: ['TRIBUTARY_REQUESTS_IN_FLIGHT_MAX', 'TRIBUTARY_BODY_BYTES_IN_FLIGHT_MAX'],

@@ -31,11 +31,12 @@ describe('POST /event accepts', () => {
         v: 1,
         ...{ company_id, platform: 'android', source: 'sdk', ...install(app_id) },
         ...{ received_at_ms: gateway.now_ms, sent_at_ms: gateway.now_ms, ip: '127.0.0.1' },
-        ...{ user_agent: 'u/1', sdk: 'unity-2.1.0', sdk_platform: '', audit_key, events },
+        ...{ user_agent: 'u/1', country: '', sdk: 'unity-2.1.0', sdk_platform: '', audit_key, events },
       },
     ])
     expect(gateway.auditLines().map((line) => JSON.parse(line))).toEqual([
       {
+        country: '',
         received_at_ms: gateway.now_ms,
         ip: '127.0.0.1',
         headers: { 'user-agent': 'u/1', 'x-service-sdk': 'unity-2.1.0', 'x-service-platform': '' },

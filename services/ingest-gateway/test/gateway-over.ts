@@ -21,6 +21,7 @@ import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noGeo } from '@tributary/testing/twins/no-geo'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { ingestGateway } from '../src/app.ts'
@@ -68,6 +69,7 @@ export async function openGatewayOver(given: Given) {
       groupCommit,
       broker: given.broker ?? memoryLog,
       costs: memoryCosts(),
+      geo: noGeo,
       keyValue: given.keyValue ?? memoryKeyValue(now),
       partitions,
       now,

@@ -2,6 +2,7 @@ import { gunzipSync } from 'node:zlib'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
+import { openGeo } from '@tributary/geo/open-geo'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { buildTenant, memoryCredentials, noSchemas, signedHeaders, type Tenant } from '@tributary/testing/builders'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
@@ -20,6 +21,9 @@ function siblingOf({ company, company_key }: Tenant): Tenant {
   const own = buildTenant('android')
   return { ...own, company, company_key, app: { ...own.app, company_id }, key: { ...own.key, company_id } }
 }
+
+/** The packaged tables. */
+const geo = await openGeo()
 
 /** A gateway over stores in memory, with what a test does to them: two tenants and a second app, a clock, a log that may fail. */
 export async function openGateway(
@@ -63,6 +67,7 @@ export async function openGateway(
         },
       },
       costs,
+      geo,
       keyValue,
       partitions,
       now: () => now_ms + passed_ms,

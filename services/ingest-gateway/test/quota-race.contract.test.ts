@@ -12,6 +12,7 @@ import {
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryCosts } from '@tributary/testing/twins/memory-costs'
+import { noGeo } from '@tributary/testing/twins/no-geo'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, it } from 'vitest'
@@ -31,7 +32,13 @@ await describeWithEngine('redis', (redis) => {
       if (writes % fails === 0) throw new Error('disk full')
     }
     const deps = {
-      ...{ credentials: memoryCredentials([tenant]), liveSchemas: noSchemas, keyValue, costs: memoryCosts() },
+      ...{
+        credentials: memoryCredentials([tenant]),
+        liveSchemas: noSchemas,
+        keyValue,
+        costs: memoryCosts(),
+        geo: noGeo,
+      },
       ...{ logger, registry: new Registry(), now: Date.now },
     }
     const groupCommit = { append: () => ({ audit_key: randomUUID(), durable: durable() }) }

@@ -10,6 +10,7 @@ import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
+import { noGeo } from '@tributary/testing/twins/no-geo'
 import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import fc from 'fast-check'
 import { pino } from 'pino'
@@ -39,6 +40,7 @@ async function openStage() {
       ...{ broker: memoryBroker(1, now), partitions: 1, gateway_id: 'test' },
       groupCommit: { append: () => ({ audit_key: '', durable: Promise.resolve() }) },
       costs: openCosts({ clickhouse, pool: postgres.pool }),
+      geo: noGeo,
     }),
   )
   const find = async () => rateOf

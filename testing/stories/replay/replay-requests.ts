@@ -14,6 +14,7 @@ const event = fc
     revenue: fc.constantFrom(undefined, 4.99, 1e10),
     user_id: fc.constantFrom(undefined, 'u-1', '\ud800'),
     props: fc.constantFrom(undefined, { n: 1 }, { identity_migration: true }),
+    device: fc.constantFrom(undefined, { ip: '193.99.144.80' }, { ip: '9.9.9.9' }, { ip: '10.0.0.1' }),
     extra: fc.jsonValue({ maxDepth: 2 }),
   })
   .map(({ day, ...fields }) => ({

@@ -16,6 +16,7 @@ import { type EventRow, eventRowColumns } from '@tributary/contracts/rows'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { transactionSweep } from '@tributary/event-writer/money/sweep-transactions'
+import { openGeo } from '@tributary/geo/open-geo'
 import { ingestGateway } from '@tributary/ingest-gateway/app'
 import { replayWhenAsked } from '@tributary/replayer/replay-when-asked'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
@@ -87,9 +88,10 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
   const status = async () => ({ ready: true, consumers: [], bindings: {} })
   const shared = { keyValue, now, registry, logger, audit, broker: holding }
   const gateway_id = 'test'
+  const geo = await openGeo()
   await app.register(
     ingestGateway({
-      ...{ ...shared, credentials, liveSchemas: noSchemas, groupCommit, gateway_id, costs: memoryCosts() },
+      ...{ ...shared, credentials, liveSchemas: noSchemas, groupCommit, gateway_id, costs: memoryCosts(), geo },
       partitions: await broker.partitionCount(topics.eventsAccepted.name),
     }),
   )

@@ -8,6 +8,7 @@ const checks: Record<(typeof envelopeFields)[keyof typeof envelopeFields]['kind'
   platform: isOneOf(platforms),
   source: isOneOf(sources),
   text: (value) => typeof value === 'string',
+  later_text: (value) => value === undefined || typeof value === 'string',
   time: Number.isSafeInteger,
   client_time: (value) => value === undefined || Number.isSafeInteger(value),
 }

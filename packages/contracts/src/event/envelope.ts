@@ -14,6 +14,7 @@ const schemas = {
   platform: z.enum(platforms),
   source: z.enum(sources),
   text: z.string(),
+  later_text: z.string().optional(),
   time: z.number().int(),
   client_time: z.number().int().optional(),
 }

@@ -103,7 +103,7 @@ export const ownColumns = <Kind extends EventFieldKind>(kind: Kind): OwnColumn<K
 
 interface EnvelopeField {
   /** envelope.ts has the schema of each kind, decode-envelope.ts its hand-written twin. */
-  kind: 'id' | 'platform' | 'source' | 'text' | 'time' | 'client_time'
+  kind: 'id' | 'platform' | 'source' | 'text' | 'later_text' | 'time' | 'client_time'
   description?: string
 }
 
@@ -121,6 +121,11 @@ export const envelopeFields = {
   sent_at_ms: { kind: 'client_time', description: "Unix epoch ms, the client's clock; never trusted." },
   ip: { kind: 'text', description: 'Address of the client.' },
   user_agent: { kind: 'text', description: 'Empty when absent.' },
+  country: {
+    kind: 'later_text',
+    description:
+      'ISO 3166-1 alpha-2 of the sender, or of the `device.ip` of the events of a backend, looked up when they were received; empty when unknown. Absent: by a gateway that looked up none.',
+  },
   sdk: { kind: 'text', description: 'X-Service-Sdk, empty when absent.' },
   sdk_platform: { kind: 'text', description: 'X-Service-Platform, empty when absent. Stored, never trusted.' },
   audit_key: { kind: 'text', description: 'The audit object that holds the request.' },

@@ -42,7 +42,9 @@ export const jsonColumns: readonly JsonColumn[] = [...ownColumns('object'), 'ext
 type JsonColumn = OwnColumn<'object'> | 'extra'
 
 /** The columns that all rows of a record share. */
-export interface RecordColumns extends Omit<Envelope, 'v' | 'events' | 'sent_at_ms'> {
+export interface RecordColumns extends Omit<Envelope, 'v' | 'events' | 'sent_at_ms' | 'country'> {
+  /** Empty when unknown. */
+  country: string
   /** 0 when absent. */
   sent_at_ms: number
   /** Log position: `<topic>@<log>`, the name of the topic and the identity of the log (docs/decisions/log.md#a-log-has-an-identity). */

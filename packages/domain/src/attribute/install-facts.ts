@@ -78,6 +78,7 @@ function installClues(envelope: EnvelopeHead, event: ReceivedEvent, { link_secre
     is_sdk,
     platform,
     installed_at_ms: installedAt(envelope, event),
+    ...(envelope.country !== undefined && { country: envelope.country }),
     ip: address === null ? null : normalAddress(address),
     os_major: majorVersion(device.os_version),
     model: modelOf(device.model),

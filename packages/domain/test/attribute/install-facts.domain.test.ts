@@ -98,6 +98,14 @@ describe('the facts of an install', () => {
     expect(find({ event_name: 'app_first_open' }, s2s)).toMatchObject({ ip: null, os_major: null })
   })
 
+  it('have the country of their envelope, and none where its gateway looked up none', () => {
+    const countryOf = (given: Partial<Envelope>) => {
+      const fact = find({ event_name: 'app_install', device, country: 'XX' }, given)
+      return fact?.kind === 'install' && 'country' in fact ? fact.country : 'absent'
+    }
+    expect([countryOf({ country: 'DE' }), countryOf({ country: '' }), countryOf({})]).toEqual(['DE', '', 'absent'])
+  })
+
   it('are in no other event, and in no migration of identities', () => {
     expect(find({ event_name: 'purchase' })).toBeNull()
     expect(find({ event_name: 'app_install', props: { identity_migration: true } })).toBeNull()

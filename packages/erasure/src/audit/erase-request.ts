@@ -31,7 +31,7 @@ export function eraseRequest(json: Buffer, source: AuditSource, markOf: MarkOf):
   const received_at_ms = numberOf(json, head.get('received_at_ms'))
   if (body === undefined || received_at_ms === undefined) throw new RangeError('an audit object holds no request')
   if (source === 's2s') return eraseSingle(json, body, received_at_ms, markOf)
-  return eraseBatch(json, { source, body, received_at_ms, minted: head.get('minted_event_ids'), markOf })
+  return eraseBatch(json, { source, body, received_at_ms, indexed: indexedOf(head), markOf })
 }
 
 /** When a request was received, Unix epoch ms, that may hold events of installs; null for any other. Throws where the text is no request. */
@@ -52,14 +52,14 @@ interface AuditedBatch {
   source: AuditSource
   body: Span
   received_at_ms: number
-  /** The ids that the gateway minted, by the index of their event. */
-  minted: Span | undefined
+  /** Members of the head that say something of events by their index. */
+  indexed: readonly Span[]
   markOf: MarkOf
 }
 
 function eraseBatch(
   json: Buffer,
-  { source, body, received_at_ms, minted, markOf }: AuditedBatch,
+  { source, body, received_at_ms, indexed, markOf }: AuditedBatch,
 ): ErasedRequest | null {
   const sent_at_ms = source === 'sdk' ? numberOf(json, partsOf(json, body.from).get('sent_at_ms')) : undefined
   const received = { received_at_ms, ...(sent_at_ms !== undefined && { sent_at_ms }) }
@@ -71,7 +71,7 @@ function eraseBatch(
   if (installs.size === 0) return null
   // Events that name no install came with the erased ones, from the same device.
   if (source === 'sdk' && !others) return { rest: null, installs }
-  if (minted !== undefined) edits.push({ ...minted, to_be: moveMinted(json, minted, indexes) })
+  for (const span of indexed) edits.push({ ...span, to_be: moveIndexed(json, span, indexes) })
   return { rest: splice(json, edits), installs }
 }
 
@@ -115,10 +115,14 @@ function arrayOf(json: Buffer, spans: readonly Span[]): Buffer {
 
 const comma = Buffer.from(',')
 
-/** The minted ids by the index that their events have now; `indexes` are the indexes that they had. */
-function moveMinted(json: Buffer, span: Span, indexes: readonly number[]): Buffer {
-  const ids = readValue(json, span) as Record<string, string>
-  const moved = indexes.flatMap((was, is) => (ids[was] === undefined ? [] : [[is, ids[was]] as const]))
+/** The ids that the gateway minted and the countries that it found, each by the index of its event. */
+const indexedOf = (head: ReadonlyMap<string, Span>): Span[] =>
+  ['minted_event_ids', 'countries'].flatMap((name) => head.get(name) ?? [])
+
+/** The values by the index that their events have now; `indexes` are the indexes that they had. */
+function moveIndexed(json: Buffer, span: Span, indexes: readonly number[]): Buffer {
+  const values = readValue(json, span) as Record<string, string>
+  const moved = indexes.flatMap((was, is) => (values[was] === undefined ? [] : [[is, values[was]] as const]))
   return Buffer.from(JSON.stringify(Object.fromEntries(moved)))
 }
 

@@ -60,7 +60,8 @@ test('nothing in the folder tells of the install: neither a name of an object, a
     for (const audit_key of serverEventAuditKeys(request))
       await audit.putOnce(`${app_id}/${audit_key}`, Buffer.from(JSON.stringify(request)))
   }
-  const bulk = { minted_event_ids: { 0: 'm0', 1: 'm1' }, received_at_ms: mark_ms, ip: '', headers }
+  const request = { received_at_ms: mark_ms, ip: '', headers }
+  const bulk = { minted_event_ids: { 0: 'm0', 1: 'm1' }, countries: { 0: 'FR', 1: 'DE' }, ...request }
   const events = [{ install_uuid: id }, { install_uuid: other }]
   const bulk_key = `${app_id}/s2s/bulk/2026-06-10/1.json`
   await audit.putOnce(bulk_key, Buffer.from(JSON.stringify({ ...bulk, body: { events } })))
@@ -74,7 +75,7 @@ test('nothing in the folder tells of the install: neither a name of an object, a
   expect(left).not.toContain(id)
   expect(left).toContain(`${other}-1.json`)
   expect(JSON.parse((await audit.get(bulk_key))!.toString())).toEqual({
-    ...{ rewritten_at_ms: now_ms, ...bulk, minted_event_ids: { 0: 'm1' } },
+    ...{ rewritten_at_ms: now_ms, minted_event_ids: { 0: 'm1' }, countries: { 0: 'DE' }, ...request },
     body: { events: [{ install_uuid: other }] },
   })
   const [key = ''] = serverEventAuditKeys({ received_at_ms: mark_ms, event_id: `${id}-1`, body_sha256: '' })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Family } from '../address.ts'
+import type { TableKind } from '../geo.ts'
 import type { Range } from '../range-table.ts'
-import type { TableKind } from '../table-file.ts'
 import { readCsv } from './read-csv.ts'
 import { isMmdb, readMmdb } from './read-mmdb.ts'
 import { BadGeoFile } from './source.ts'

@@ -1,6 +1,7 @@
 import { type Family, families } from '../address.ts'
+import type { TableKind } from '../geo.ts'
 import { coverage, type RangeTable, toTable } from '../range-table.ts'
-import { packaged, readTable, type TableKind, writeTable } from '../table-file.ts'
+import { packaged, readTable, writeTable } from '../table-file.ts'
 import { readRanges } from './read-ranges.ts'
 import { BadGeoFile } from './source.ts'
 

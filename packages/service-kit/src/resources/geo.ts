@@ -1,4 +1,4 @@
-import type { Geo } from '@tributary/geo/geo'
+import type { SharedGeo } from '@tributary/geo/geo'
 import { openGeo } from '@tributary/geo/open-geo'
 import { every } from '../service/every.ts'
 import { StartRefused } from '../settings/start-refused.ts'
@@ -11,7 +11,7 @@ const reload_pause_ms = 60_000
  * Country and kind of network of addresses, from the folder of `TRIBUTARY_GEO_DIR`, else from `default_folder`, else as they
  * come with this version. Newer tables are taken up without a restart.
  */
-export const geoResource = (default_folder?: string): Resource<Geo, 'TRIBUTARY_GEO_DIR'> => ({
+export const geoResource = (default_folder?: string): Resource<SharedGeo, 'TRIBUTARY_GEO_DIR'> => ({
   settings: ['TRIBUTARY_GEO_DIR'],
   required: [],
   async open(config, { logger, registry, onClose }) {

@@ -5,8 +5,10 @@ import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/
 import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
+import type { GeoTables } from '@tributary/geo/geo'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
+import { createDeviceCountry } from './device-country.ts'
 import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
@@ -15,6 +17,7 @@ export interface EventInput {
   facts: EnvelopeFacts
   partitions: number
   key: KeyRules
+  geo: GeoTables
 }
 
 /** An event of `/s2s/event`. */
@@ -30,19 +33,21 @@ export interface JudgedEvent {
 }
 
 /** Throws `bad_json`, `s2s_app_platform_mismatch`, `event_not_allowed_by_key`, `*_required`, and the event's own fault. */
-export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key }: EventInput): JudgedEvent {
+export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key, geo }: EventInput): JudgedEvent {
   const value = readJsonObject(body)
   requireKeyFits([value], key)
   const fault = findEventFault(value, 's2s', facts.received_at_ms)
   if (fault) throw toCodedError(fault, faultMessage(fault, value))
   const event_id = (value.event_id as string | null | undefined) ?? mintEventId(facts.received_at_ms)
   const body_sha256 = hash('sha256', body)
+  const event = { ...value, event_id } as AcceptedEvent
+  const country = createDeviceCountry(geo)(event)
   return {
     event_id,
     body_bytes: bodyBytes(body, wire, 1),
     body_sha256,
-    object: auditObject(auditHead(facts, { body_sha256, event_id }), body),
-    open: openRecords(facts, [{ ...value, event_id } as AcceptedEvent], partitions),
+    object: auditObject(auditHead(facts, { body_sha256, event_id, country }), body),
+    open: openRecords({ ...facts, country }, [event], partitions),
   }
 }
 

@@ -54,6 +54,6 @@ function store(batch: JudgedBatch, body: Buffer, wire: Buffer, { facts, partitio
     ...judged,
     body_bytes: bodyBytes(body, wire, open.length),
     open,
-    line: auditLine(auditHead(facts), wire, body),
+    line: auditLine(auditHead(facts, { country: facts.country }), wire, body),
   }
 }

@@ -56,7 +56,7 @@ const { sendServerEvents } = serverBulkRoutes
 
 /** POST /s2s/events/bulk. 200 means that the audit store and the log both hold every accepted event. */
 export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { quota, audit, bodies, broker, partitions, now } = deps
+  const { quota, audit, bodies, broker, partitions, geo, now } = deps
   // Steps of docs/rules.md#order-of-checks: 1. and 2. bearer and key, 3. rate of the key (a bulk request counts once),
   // 4. size on the wire (bodyLimit)
   const { path, body } = sendServerEvents
@@ -70,7 +70,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
       ...requestFacts(request, received_at_ms),
     }
     const audit_key = bulkAuditKey(received_at_ms)
-    const input = { facts, partitions, key: { platform, allowed_events }, audit_key }
+    const input = { facts, partitions, key: { platform, allowed_events }, geo: geo.tables(), audit_key }
     const batch = await bodies.judge('bulk', wireBody(request), input, (bytes) => request.takeShare(bytes)) // 5. to 10.
     const { accepted, rejected, records, object, answer } = batch
     // 11. quota: a crash after this leaves it used up until it is reconciled

@@ -69,7 +69,7 @@ const { sendServerEvent } = serverEventRoutes
 
 /** POST /s2s/event. 200 means that the audit store and the log both hold the event. */
 export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { quota, audit, bodies, broker, partitions, now } = deps
+  const { quota, audit, bodies, broker, partitions, geo, now } = deps
   // Steps of docs/rules.md#order-of-checks: 1. and 2. bearer and key, 3. rate of the key,
   // 4. size on the wire (bodyLimit)
   const { path, body } = sendServerEvent
@@ -82,7 +82,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
       ...{ v: 1 as const, company_id, app_id, platform, source: 's2s' as const },
       ...requestFacts(request, received_at_ms),
     }
-    const input = { facts, partitions, key: { platform, allowed_events } }
+    const input = { facts, partitions, key: { platform, allowed_events }, geo: geo.tables() }
     const event = await bodies.judge('event', wireBody(request), input, (bytes) => request.takeShare(bytes)) // 5. to 10.
     const { event_id, body_bytes } = event
     // 11. quota: a crash after this leaves it used up until it is reconciled

@@ -92,7 +92,7 @@ const { sendBatch } = batchRoutes
 
 /** POST /event. 200 means that the audit store and the log both hold every accepted event. */
 export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
-  const { broker, bodies, credentials, groupCommit, now, partitions, quota } = deps
+  const { broker, bodies, credentials, geo, groupCommit, now, partitions, quota } = deps
   // Steps of docs/rules.md#order-of-checks: 1. auth headers present, 2. size on the wire (bodyLimit). The sender is
   // looked up first, so that strangers get no memory.
   const options = { bodyLimit: sendBatch.body.bytes_max, onRequest: [requireAuthHeaders, identifySdk(credentials)] }
@@ -103,6 +103,7 @@ export function eventRoute(app: FastifyInstance, deps: RouteDeps) {
     const facts = {
       ...{ v: 1 as const, company_id, app_id, platform, source: 'sdk' as const },
       ...requestFacts(request, received_at_ms),
+      country: geo.lookUp(request.client_ip).country ?? '',
     }
     const body = { wire, encoding: request.headers['content-encoding'] }
     const batch = await bodies.judge('sdk', body, { facts, partitions }, (bytes) => request.takeShare(bytes)) // 6. to 9.

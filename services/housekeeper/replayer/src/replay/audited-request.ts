@@ -2,6 +2,7 @@ import type { Envelope, EnvelopeFacts } from '@tributary/contracts/envelope'
 import { acceptBatch, type BatchVerdict } from '@tributary/domain/accept/accept-batch'
 import { type AcceptedEvent, findEventFault, isJsonObject } from '@tributary/domain/accept/accept-event'
 import { toSdkBatch } from '@tributary/domain/accept/sdk-batch'
+import { byInstallAndCountry } from '@tributary/gateway/shared-envelopes'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { z } from 'zod'
 import type { ReadEnvelope } from './missing-events.ts'
@@ -16,6 +17,10 @@ const AuditedRequest = z.object({
   /** Id of a single backend event; minted where the body has none. */
   event_id: z.string().optional(),
   body_sha256: z.string().optional(),
+  /** Of the sender, or of the device of a single backend event. Absent: its gateway looked up none, and a replay looks up none. */
+  country: z.string().optional(),
+  /** The same for the events of a bulk request, by their index; the others have none. */
+  countries: z.record(z.string(), z.string()).optional(),
   /** Ids of a bulk request by the index of the event. */
   minted_event_ids: z.record(z.string(), z.string()).optional(),
 })
@@ -35,19 +40,21 @@ export interface RequestOrigin extends AppFacts {
  * then is rejected now. Platform rule, allow-list and quota refuse whole requests before they are audited.
  */
 export function toEnvelopes(request: AuditedRequest, origin: RequestOrigin, tally: Tally): ReadEnvelope[] {
-  const { received_at_ms, ip, headers } = request
+  const { received_at_ms, ip, headers, country } = request
   const { app_id, company_id, platform, source, audit_key } = origin
   const facts: EnvelopeFacts = {
     ...{ v: 1, company_id, app_id, platform, source, received_at_ms, ip },
     user_agent: headers['user-agent'],
     sdk: headers['x-service-sdk'],
     sdk_platform: headers['x-service-platform'],
+    ...(country !== undefined && { country }),
   }
   const accepted = acceptedBy[source](request, tally)
-  const installs = Map.groupBy(accepted.events, ({ install_uuid }) => install_uuid)
-  return [...installs].map(([install_uuid, events]) => ({
-    envelope: { ...facts, ...accepted.sent, install_uuid, audit_key, events },
-    minted: accepted.minted,
+  const { countryOf, minted, sent } = accepted
+  const envelopes = byInstallAndCountry(accepted.events, countryOf ?? (() => ''))
+  return envelopes.map(({ country, ...own }) => ({
+    envelope: { ...facts, ...sent, ...(countryOf && { country }), ...own, audit_key },
+    minted,
   }))
 }
 
@@ -55,6 +62,8 @@ interface Accepted {
   events: AcceptedEvent[]
   sent?: { sent_at_ms: number }
   minted: ReadonlySet<string>
+  /** Present where the countries of events may differ. */
+  countryOf?: (event: AcceptedEvent) => string
 }
 
 const none: ReadonlySet<string> = new Set()
@@ -69,14 +78,19 @@ const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Ta
       minted: none,
     }
   },
-  bulk({ body, received_at_ms, minted_event_ids = {} }, tally) {
+  bulk({ body, received_at_ms, minted_event_ids = {}, countries }, tally) {
     const events = Array.isArray(body.events) ? body.events : []
     const withMinted = events.map((event: unknown, index) => {
       const event_id = minted_event_ids[index]
       return event_id !== undefined && isJsonObject(event) ? { ...event, event_id } : event
     })
     const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId)
-    return { events: withIds(verdict, tally), minted: new Set(Object.values(minted_event_ids)) }
+    const indexes = new Map(withMinted.map((event, index) => [event, index]))
+    return {
+      events: withIds(verdict, tally),
+      minted: new Set(Object.values(minted_event_ids)),
+      ...(countries && { countryOf: (event) => countries[indexes.get(event)!] ?? '' }),
+    }
   },
   s2s({ body, received_at_ms, event_id }, tally) {
     const own = typeof body.event_id === 'string'

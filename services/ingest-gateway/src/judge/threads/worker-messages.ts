@@ -17,9 +17,10 @@ export type Answer =
   | 'larger'
   | { fault: { code: ErrorCode; field?: string; message: string; cause?: string } }
 
-/** A copied value with its bytes as Buffers again. Maps, texts and numbers stay as they are. */
+/** A copied value with its bytes as Buffers again. Maps, tables of addresses, texts and numbers stay as they are. */
 export function fromThread(value: unknown): unknown {
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+  if (ArrayBuffer.isView(value)) return value
   if (Array.isArray(value)) return value.map(fromThread)
   if (typeof value !== 'object' || value === null || value instanceof Map) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, fromThread(member)]))
