@@ -578,6 +578,15 @@ COMMENT ON TABLE unreadable_objects IS 'folders of the audit store with objects 
 COMMENT ON COLUMN unreadable_objects.app_id IS 'app whose erasures they hold up; archives of clicks are of several apps';
 COMMENT ON COLUMN unreadable_objects.objects IS 'how many there were at the last try';
 
+CREATE TABLE upgrade_jobs (
+  name text NOT NULL,
+  begun_at_ms bigint NOT NULL,
+  ended_at_ms bigint,
+  CONSTRAINT upgrade_jobs_pkey PRIMARY KEY (name)
+);
+COMMENT ON COLUMN upgrade_jobs.begun_at_ms IS 'Unix epoch milliseconds';
+COMMENT ON COLUMN upgrade_jobs.ended_at_ms IS 'null while something may be left to do; it never begins again';
+
 CREATE SEQUENCE cost_numbers;
 COMMENT ON SEQUENCE cost_numbers IS 'numbers of uploads of costs, which costs_v1 of ClickHouse holds';
 

@@ -77,7 +77,11 @@ export const serviceRoles = {
     link_secrets: { select: '*', also: ['INSERT'] }, // the first service that needs a secret makes it
     company_salts: { select: '*', also: ['INSERT'] },
   },
-  'install-attributor': { ...attributionRights, redecisions: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] } },
+  'install-attributor': {
+    ...attributionRights,
+    redecisions: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    upgrade_jobs: { select: '*', also: ['INSERT', 'UPDATE'] },
+  },
   'install-writer': erasedRights,
   eraser: {
     ...erasedRights,

@@ -36,6 +36,12 @@ export const Decision = z.object({
   dated_at_ms: z.number().int().optional().describe(dated_text),
   place: Place.describe('Of its install event.'),
   country: InstallFact.shape.country,
+  fills: z
+    .literal('country')
+    .optional()
+    .describe(
+      'Present: it says the country of an install of before, and decides nothing (docs/attribution.md#countries).',
+    ),
   pending: z.boolean().describe('True: a click that we signed is not there yet.'),
   verdict: Verdict.nullable().describe('Null while pending.'),
   clicked_at_ms: z.number().int().nullable().describe('Of the click that won, Unix epoch ms.'),

@@ -56,7 +56,9 @@ const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly
  */
 export function attribute(input: AttributeInput): Attributed {
   const { install, newest, windows } = input
-  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place, country } = install
+  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place } = install
+  // What the job filled in stays, whatever fact is read.
+  const country = install.country ?? newest?.country
   const seen = withCrowds(install, input.crowds)
   const { clues, clicks: found } = recallLikeness(seen, withKept(input.clicks, newest, input.isErasedClick), newest)
   const clickWindows = clickWindowsOf(windows)

@@ -72,11 +72,15 @@ function newestSql(
   LIMIT 1 BY app_id, install_uuid`
 }
 
-/** SQL of `decided_at` of a row with sign 1: sorted by it, the decisions of an install are in their order. */
+/**
+ * SQL of `decided_at` of a row with sign 1, and of whether a job has filled its country since: sorted by it, the decisions of an install
+ * are in their order.
+ */
 export const decidedAt = [
   `JSONExtractString(decision, 'decided_at', 'log')`,
   `JSONExtractUInt(decision, 'decided_at', 'offset')`,
   `JSONExtractUInt(decision, 'decided_at', 'try')`,
+  `JSONHas(decision, 'country')`,
 ] as const
 
 /** An install that has a click. */

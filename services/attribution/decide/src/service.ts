@@ -8,6 +8,7 @@ import { defineService } from '@tributary/service-kit/service/define-service'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
 import { attributionAppsResource, masterKeysResource } from '@tributary/tenancy/resources'
 import { installAttributor } from './install-attributor.ts'
+import { countriesJob } from './jobs/countries.ts'
 import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
 import { redecisionsJob } from './jobs/redecisions.ts'
@@ -21,6 +22,9 @@ const pending_pause_ms = 60_000
 const flooding_pause_ms = 60_000
 /** Maximum time until re-decisions of an idle partition are begun. */
 const redecisions_pause_ms = 500
+
+/** Between two runs for installs without a country: others have most of the engine's time. */
+const countries_pause_ms = 2000
 
 /** Decides where installs came from. */
 export const service = defineService({
@@ -46,6 +50,7 @@ export const service = defineService({
   jobs: [
     { name: 'pending_installs', pause_ms: pending_pause_ms, prepare: pendingJob },
     { name: 'redecisions', pause_ms: redecisions_pause_ms, prepare: redecisionsJob },
+    { name: 'countries', pause_ms: countries_pause_ms, prepare: countriesJob },
     { name: 'click_flooding', pause_ms: flooding_pause_ms, prepare: floodingJob },
   ],
 })

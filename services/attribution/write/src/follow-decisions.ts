@@ -38,8 +38,9 @@ export interface Followed {
 export function followDecisions({ written, received }: InstallDecisions, source: string): Followed {
   const followed: Followed = { replacements: [], ignored: [] }
   let before = written
-  for (const { record, decision } of received) {
-    const ignored = before === null ? null : reasonToIgnore(before, decision)
+  for (const { record, decision: said } of received) {
+    const decision = withCountry(said, before)
+    const ignored = reasonToIgnore(decision, said, before)
     if (ignored !== null) {
       followed.ignored.push(ignored)
       continue
@@ -54,10 +55,23 @@ export function followDecisions({ written, received }: InstallDecisions, source:
 }
 
 /**
+ * The decision with the country of the one before it where it says none: its attributor may have read a fact before the job filled it. A
+ * record that fills a country says nothing else, whatever has been decided since it was made (docs/attribution.md#countries).
+ */
+function withCountry(said: Decision, before: Decision | null): Decision {
+  if (said.fills === undefined) {
+    return said.country === undefined && before?.country !== undefined ? { ...said, country: before.country } : said
+  }
+  return before === null || before.country !== undefined ? said : { ...before, country: said.country }
+}
+
+/**
  * A decision of a second or later try of the attributor is written even when it changes nothing: its position then
  * outranks what a sleeper of the first try publishes late (docs/decisions/attribution.md#rows-of-verdicts-follow-from-the-log).
  */
-function reasonToIgnore(written: Decision, decision: Decision): Ignored | null {
+function reasonToIgnore(decision: Decision, { fills }: Decision, written: Decision | null): Ignored | null {
+  if (fills !== undefined) return written === null || written.country !== undefined ? 'unchanged' : null
+  if (written === null) return null
   if (isBehind(decision.decided_at, written.decided_at)) return 'behind'
   return decision.decided_at.try <= 1 && saysTheSame(decision, written) ? 'unchanged' : null
 }

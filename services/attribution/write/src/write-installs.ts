@@ -73,7 +73,7 @@ async function writeOneByOne(install: InstallDecisions, options: WriteOptions): 
     const [refusal] = await insert(block, options)
     if (refusal === undefined) parts.push({ ...block.followed, refused: [] })
     else parts.push({ replacements: [], ignored: [], refused: [{ record: received.record, err: refusal.err }] })
-    written = block.followed.replacements.length > 0 && refusal === undefined ? received.decision : written
+    if (refusal === undefined) written = block.followed.replacements.at(-1)?.decision ?? written
   }
   return join(parts)
 }

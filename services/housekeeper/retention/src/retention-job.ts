@@ -1,5 +1,6 @@
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { retention_lock } from '@tributary/erasure/raw-events-lock'
 import { doJob } from '@tributary/postgres/jobs'
 import { afterRunning, unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
@@ -25,7 +26,7 @@ export function retentionJob(deps: RetentionJobDeps): (signal: AbortSignal) => P
   const ahead = new Set<string>()
   return async (stop) => {
     if (!isDue(await readNewest(), now())) return
-    await unlessRunning(pool, 'retention', async (lost) => {
+    await unlessRunning(pool, retention_lock, async (lost) => {
       if (!isDue(await readNewest(), now())) return
       const day = utcDay(now())
       const done = await runRetention(deps, AbortSignal.any([stop, lost]), { raw_first: but_raw === day })
@@ -67,7 +68,7 @@ export function retentionWhenAsked(deps: RetentionJobDeps): (signal: AbortSignal
       const ended = AbortSignal.any([stop, lost])
       await doJob(pool, 'retention_plan', { now, stop: ended, work: () => planRetention(deps, ended) })
       const run = async () => {
-        const done = await afterRunning(pool, 'retention', night_wait_ms, async (let_go) => {
+        const done = await afterRunning(pool, retention_lock, night_wait_ms, async (let_go) => {
           const day = utcDay(now())
           const found = (await runRetention(deps, AbortSignal.any([ended, let_go])))!
           await keepRun(deps, metrics, day, found)
