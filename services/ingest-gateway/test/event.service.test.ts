@@ -36,7 +36,6 @@ describe('POST /event accepts', () => {
     ])
     expect(gateway.auditLines().map((line) => JSON.parse(line))).toEqual([
       {
-        country: '',
         received_at_ms: gateway.now_ms,
         ip: '127.0.0.1',
         headers: { 'user-agent': 'u/1', 'x-service-sdk': 'unity-2.1.0', 'x-service-platform': '' },

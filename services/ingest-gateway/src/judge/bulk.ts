@@ -59,21 +59,18 @@ export function judgeBulk(
     rejected,
     body_bytes: bodyBytes(body, wire, records.length),
     records: closeRecords(records, audit_key),
-    object: auditObject(
-      auditHead(facts, { minted_event_ids: minted, countries: countriesOf(events, countryOf) }),
-      body,
-    ),
+    object: auditObject(auditHead(facts, { minted_event_ids: minted, ...knownCountries(events, countryOf) }), body),
     answer: closeReply(openReply(verdict), audit_key),
   }
 }
 
 /** The known countries by the index of the event, for the audit object: a replay looks up none. */
-function countriesOf(events: readonly unknown[], countryOf: ReturnType<typeof createDeviceCountry>) {
+function knownCountries(events: readonly unknown[], countryOf: ReturnType<typeof createDeviceCountry>) {
   const known = events.flatMap((event, index) => {
     const country = isJsonObject(event) ? countryOf(event) : ''
     return country === '' ? [] : [[index, country] as const]
   })
-  return Object.fromEntries(known)
+  return known.length === 0 ? {} : { countries: Object.fromEntries(known) }
 }
 
 function readEvents({ events }: Record<string, unknown>): readonly unknown[] {

@@ -24,3 +24,6 @@ const countryOf = (tables: GeoTables, ip: string): string => {
   const address = normalAddress(ip)
   return (address === null ? null : lookUpIn(tables, address).country) ?? ''
 }
+
+/** The member of an audit object; none for an unknown country. */
+export const knownCountry = (country: string | undefined): { country?: string } => (country ? { country } : {})

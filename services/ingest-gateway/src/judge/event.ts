@@ -8,7 +8,7 @@ import { auditHead } from '@tributary/gateway/request-facts'
 import type { GeoTables } from '@tributary/geo/geo'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
 import { auditObject } from './audit-object.ts'
-import { createDeviceCountry } from './device-country.ts'
+import { createDeviceCountry, knownCountry } from './device-country.ts'
 import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
 import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
@@ -46,7 +46,7 @@ export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key,
     event_id,
     body_bytes: bodyBytes(body, wire, 1),
     body_sha256,
-    object: auditObject(auditHead(facts, { body_sha256, event_id, country }), body),
+    object: auditObject(auditHead(facts, { body_sha256, event_id, ...knownCountry(country) }), body),
     open: openRecords({ ...facts, country }, [event], partitions),
   }
 }

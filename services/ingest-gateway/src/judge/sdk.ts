@@ -4,6 +4,7 @@ import { CodedError } from '@tributary/contracts/errors'
 import type { OpenRecord } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
 import { auditLine } from './audit-line.ts'
+import { knownCountry } from './device-country.ts'
 import { type JudgedBatch, judgeAny, judgePlain } from './judge-batch.ts'
 import { bodyBytes } from './read-body.ts'
 
@@ -54,6 +55,6 @@ function store(batch: JudgedBatch, body: Buffer, wire: Buffer, { facts, partitio
     ...judged,
     body_bytes: bodyBytes(body, wire, open.length),
     open,
-    line: auditLine(auditHead(facts, { country: facts.country }), wire, body),
+    line: auditLine(auditHead(facts, knownCountry(facts.country)), wire, body),
   }
 }

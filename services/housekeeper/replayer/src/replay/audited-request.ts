@@ -17,7 +17,7 @@ const AuditedRequest = z.object({
   /** Id of a single backend event; minted where the body has none. */
   event_id: z.string().optional(),
   body_sha256: z.string().optional(),
-  /** Of the sender, or of the device of a single backend event. Absent: its gateway looked up none, and a replay looks up none. */
+  /** Of the sender, or of the device of a single backend event. Absent where it was unknown, or where its gateway looked up none: a replay never does. */
   country: z.string().optional(),
   /** The same for the events of a bulk request, by their index; the others have none. */
   countries: z.record(z.string(), z.string()).optional(),
