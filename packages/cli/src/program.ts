@@ -15,6 +15,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   status: async () => (await import('./commands/operate/status.ts')).statusCommand,
   send: async () => (await import('./commands/events/send.ts')).sendCommand,
   backfill: async () => (await import('./commands/events/backfill.ts')).backfillCommand,
+  import: async () => (await import('./commands/events/import.ts')).importCommand,
   cost: async () => (await import('./commands/events/cost.ts')).costCommands,
   reports: async () => (await import('./commands/events/reports.ts')).reportCommands,
   explain: async () => (await import('./commands/events/explain.ts')).explainCommand,

@@ -1,5 +1,5 @@
 import { wrapping_bytes } from './events.ts'
-import type { FileLine } from './lines.ts'
+import type { FileLine, SkippedLine } from './lines.ts'
 
 export interface BatchLimits {
   /** Lines of one batch, including lines that are rejected without being sent. */
@@ -8,11 +8,11 @@ export interface BatchLimits {
 }
 
 /** Groups lines so that the events of each group fit into one request. */
-export async function* batchesOf(
-  source: AsyncIterable<FileLine>,
+export async function* batchesOf<Line extends FileLine | SkippedLine>(
+  source: AsyncIterable<Line>,
   { lines_max, body_bytes_max }: BatchLimits,
-): AsyncGenerator<FileLine[]> {
-  let batch: FileLine[] = []
+): AsyncGenerator<Line[]> {
+  let batch: Line[] = []
   let bytes = wrapping_bytes
   for await (const line of source) {
     const line_bytes = 'event' in line ? Buffer.byteLength(line.event.json) + 1 : 0

@@ -6,7 +6,8 @@ import { toFileLine, wrapping_bytes } from './events.ts'
 import { type FileLine, type OpenedFile, splitLines } from './lines.ts'
 import { type Mapping, put } from './mapping.ts'
 
-const bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
+/** Limit of one line. */
+export const csv_bytes_max = limits.bulk_body_bytes_max - wrapping_bytes
 const without_zone = 'event_ts_ms has no zone: add Z for UTC, or an offset such as +02:00.'
 
 /** Events of a CSV file with a header line. Rejects a row that is not CSV, has another number of columns, or a time without zone. */
@@ -20,7 +21,7 @@ export async function* csvLines(
     if ('reason' in row) yield row
     else if (isTimeWithoutZone(row.fields.event_ts_ms))
       yield { line, text, reason: 'time_without_zone', message: without_zone }
-    else yield toFileLine(line, text, JSON.stringify(row.fields), file, bytes_max)
+    else yield toFileLine(line, text, JSON.stringify(row.fields), file, csv_bytes_max)
   }
 }
 
@@ -36,7 +37,7 @@ export async function* csvObjects(
   putCell: PutCell,
 ): AsyncGenerator<CsvObject> {
   let columns: string[] | null = null
-  for await (const { line, text, fields } of csvRecords(splitLines(content, bytes_max))) {
+  for await (const { line, text, fields } of csvRecords(splitLines(content, csv_bytes_max))) {
     if (columns === null) columns = columnsOf(fields ?? [text], mapping)
     else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
     else yield { line, text, fields: toFields(columns, fields, mapping, putCell) }
@@ -45,7 +46,7 @@ export async function* csvObjects(
 
 /** The columns in the header of a file, with the field that each fills. Throws CliError as `csvLines` does. */
 export async function columnsIn(file: OpenedFile, mapping: Mapping): Promise<{ name: string; field: string }[]> {
-  for await (const { text, fields } of csvRecords(splitLines(file.open().content, bytes_max))) {
+  for await (const { text, fields } of csvRecords(splitLines(file.open().content, csv_bytes_max))) {
     const header = fields ?? [text]
     return columnsOf(header, mapping).map((field, index) => ({ name: header[index]!, field }))
   }

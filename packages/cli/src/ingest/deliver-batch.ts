@@ -1,7 +1,7 @@
 import { type Decided, type DeliveryDeps, deliverEvents } from '@tributary/client/deliver-events'
 import { defaultPolicy, type RetryPolicy } from '@tributary/client/retry'
 import { throwCliError } from '../http.ts'
-import type { Event, FileLine } from './lines.ts'
+import type { Event, FileLine, SkippedLine } from './lines.ts'
 
 /** A line that the service does not have, and the reason. It becomes one line of the rejected file. */
 export interface RejectedLine {
@@ -18,8 +18,13 @@ export interface RejectedLine {
 export function countReasons(counts: Record<string, number>, rejected: readonly RejectedLine[]): void {
   for (const { reason, field } of rejected) {
     const name = field === null ? reason : `${reason} (${field})`
-    counts[name] = (Object.hasOwn(counts, name) ? counts[name]! : 0) + 1
+    countOne(counts, name)
   }
+}
+
+/** Adds one to the count of a reason. */
+export function countOne(counts: Record<string, number>, reason: string): void {
+  counts[reason] = (Object.hasOwn(counts, reason) ? counts[reason]! : 0) + 1
 }
 
 export interface BatchOutcome {
@@ -39,14 +44,15 @@ export interface BatchDeps extends Pick<DeliveryDeps<Event>, 'post' | 'refusals'
  * is refused for another cause than its events, or when the service stays unreachable.
  */
 export async function deliverBatch(
-  lines: readonly FileLine[],
+  lines: readonly (FileLine | SkippedLine)[],
   { post, refusals, sent_before }: BatchDeps,
 ): Promise<BatchOutcome> {
   const outcome: BatchOutcome = { accepted: 0, rejected: [], duplicates_possible: 0 }
   const lineOf = new Map<Event, FileLine>()
   for (const line of lines) {
     if ('event' in line) lineOf.set(line.event, line)
-    else outcome.rejected.push(reject(line, { reason: line.reason, field: null, message: line.message ?? null }))
+    else if ('reason' in line)
+      outcome.rejected.push(reject(line, { reason: line.reason, field: null, message: line.message ?? null }))
   }
   const onDecided = (decided: readonly Decided<Event>[]) => {
     for (const { event, outcome: of } of decided) {

@@ -13,6 +13,13 @@ export type FileLine = {
   text: string
 } & ({ event: Event } | { reason: string; message?: string })
 
+/** A line that is not meant to be sent, and the reason. */
+export interface SkippedLine {
+  line: number
+  text: string
+  skipped: string
+}
+
 export interface Event {
   /** JSON of the event, always with an `event_id`. */
   json: string

@@ -1,11 +1,14 @@
 import type { Command } from 'commander'
 import { readableFile, seconds, several } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
-import { CliError } from '../../errors.ts'
-import { backfill, bulk } from '../../ingest/backfill.ts'
+import { backfill, bulk, type FileReader } from '../../ingest/backfill.ts'
 import { checkFileName } from '../../ingest/events.ts'
+import { nameResume, onInterrupt } from '../../ingest/interrupt.ts'
+import type { OpenedFile } from '../../ingest/lines.ts'
 import { confirm } from '../../ingest/look/confirm.ts'
-import { parseMapping } from '../../ingest/mapping.ts'
+import { linesOf } from '../../ingest/look/first-lines.ts'
+import { type LookOptions, lookAhead } from '../../ingest/look/heed.ts'
+import { type Mapping, parseMapping } from '../../ingest/mapping.ts'
 import { describeRejected, refuseAllRejected } from '../../ingest/rejected-totals.ts'
 import { print } from '../../output.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
@@ -71,15 +74,15 @@ export function backfillCommand(program: Command): void {
       const key = await readSecret('key', { given: options.key, file: options.keyFile }, 'TRIBUTARY_SERVER_KEY')
       const started = performance.now()
       const interrupt = onInterrupt()
-      const { rejected_path, rejected_reasons, ...total } = await backfill({
+      const look = { extra_fields, json: options.json === true, confirm }
+      const { rejected_path, rejected_reasons, skipped_reasons, ...total } = await backfill({
         path,
         url: readConfig().url,
         key,
-        mapping,
+        openLines: (file) => eventFile(file, mapping, look),
         resume: options.resume === true,
         give_up_after_ms: options.retryFor * 1000,
         show_progress: !options.json,
-        look: { extra_fields, json: options.json === true, confirm },
         stopped: interrupt,
       }).catch(nameResume)
       const answer = { ...total, seconds: Math.round(performance.now() - started) / 1000 }
@@ -90,18 +93,12 @@ export function backfillCommand(program: Command): void {
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
 }
 
-const resume = 'Continue with the same command and --resume.'
-
-/** A signal that the first Ctrl-C or SIGTERM aborts. The second one ends the process at once. */
-function onInterrupt(): AbortSignal {
-  const stop = new AbortController()
-  const interrupt = () => stop.abort(new CliError('interrupted', `The run was stopped. ${resume}`))
-  process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
-  return stop.signal
-}
-
-function nameResume(error: unknown): never {
-  if (error instanceof CliError && error.code === 'unavailable')
-    throw new CliError(error.code, `${error.message} ${resume}`)
-  throw error
+/** A file whose lines are events. */
+function eventFile(file: OpenedFile, mapping: Mapping, look: LookOptions): FileReader {
+  const form = { ...bulk, mapping }
+  return {
+    form: [[...mapping.map], [...mapping.set], [...mapping.absent]],
+    lookAhead: () => lookAhead(file, form, look),
+    lines: (content) => linesOf(file, content, form),
+  }
 }
