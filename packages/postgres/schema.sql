@@ -480,7 +480,7 @@ CREATE TABLE server_keys (
   CONSTRAINT server_keys_key_sha256_check CHECK ((octet_length(key_sha256) = 32)),
   CONSTRAINT server_keys_key_sha256_key UNIQUE (key_sha256),
   CONSTRAINT server_keys_pkey PRIMARY KEY (key_id),
-  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text, 'costs:write'::text])))
+  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text, 'costs:write'::text, 'attribution:write'::text])))
 );
 COMMENT ON COLUMN server_keys.key_sha256 IS 'SHA-256 of the whole key text; the key itself is stored nowhere';
 COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for display';

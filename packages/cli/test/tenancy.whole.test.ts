@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@tributary/contracts/limits'
@@ -186,5 +186,44 @@ test('links are made where the service answers, listed, disabled and enabled; a 
   expect(await answerOf(`link enable ${made.link_id}`)).toEqual({ link_id: made.link_id, status: 'enabled' })
   expect(await answerOf(`app set ${app_id} --name Renamed`)).toMatchObject({
     ...{ click_window_hours: 24, probabilistic: true, probabilistic_window_hours: 24, reinstall_days: 30 },
+  })
+})
+
+test('an import keeps the attribution of another provider, once its key may state it', async () => {
+  const { app_id } = await tenant()
+  const create = async (scopes: string) =>
+    (await answerOf(`key create --app ${app_id} --label l --scope ${scopes}`)).key as string
+  const stating = await create('events:write,reports:read,attribution:write')
+  const rows = [
+    'adid,activity_kind,installed_at,created_at,network_name,campaign_name,country,event_name,revenue_float,currency',
+  ]
+  const file = (adid: string, network: string) => [
+    `${adid},install,1772366400,1772366400,${network},spring,de,,,`,
+    `${adid},event,,1772370000,${network},spring,de,purchase,10,USD`,
+  ]
+  const plain = await create('events:write')
+  for (const adid of ['own', 'stated', 'free']) {
+    const path = join(data_dir, `${adid}.csv`)
+    writeFileSync(path, [...rows, ...file(adid, adid === 'free' ? 'Organic' : 'Ad Net')].join('\n'))
+    const of = await answerOf(`import adjust --key ${adid === 'own' ? plain : stating} ${path}`)
+    expect(of).toEqual({ accepted: 2, rejected: 0, skipped: {}, seconds: expect.any(Number) })
+  }
+  await answerOf('status --wait')
+  const report = await answerOf(`reports attribution --key ${stating} --since 2026-03-01 --until 2026-03-02`)
+  const day = '2026-03-01'
+  expect(report.rows).toEqual([
+    { day, partner: 'ad_net', attribution_type: 'imported', installs: 1, organic: 0, reinstalls: 0, fraud_flagged: 0 },
+    { day, partner: 'organic', attribution_type: 'imported', installs: 1, organic: 1, reinstalls: 0, fraud_flagged: 0 },
+    { day, partner: 'organic', attribution_type: 'organic', installs: 1, organic: 1, reinstalls: 0, fraud_flagged: 0 },
+  ])
+  const revenue = await answerOf(`reports revenue --key ${stating} --since 2026-03-01 --until 2026-03-02`)
+  expect(revenue.rows).toMatchObject([
+    { partner: 'ad_net', revenue_usd: 10 },
+    { partner: 'organic', revenue_usd: 20 },
+  ])
+  const record = await answerOf(`explain stated --key ${stating}`)
+  expect(record).toMatchObject({
+    verdict: { attribution_type: 'imported', partner: 'ad_net', campaign: 'spring', source: 'adjust', link_id: null },
+    candidates: [],
   })
 })

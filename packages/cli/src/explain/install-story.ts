@@ -47,6 +47,11 @@ function origin(record: InstallRecord): Section['paragraphs'] {
       candidates.length === 0 ? 'No click matches it.' : 'Clicks match it, but none of them counts; see below.'
     return [`It is organic. ${why}`, ...again]
   }
+  if (verdict.attribution_type === 'imported')
+    return [
+      `${verdict.source} attributed it to ${nameOf(verdict)}, and it was imported. Clicks never change that.`,
+      ...again,
+    ]
   return [`It came from ${nameOf(verdict)}.`, ...again, ...winner(record, verdict, verdict.attribution_type)]
 }
 

@@ -1,4 +1,5 @@
 import {
+  countryOf,
   firstOf,
   type ImportedEvent,
   moneyOf,
@@ -36,7 +37,7 @@ function installOf(row: Row): ImportedEvent {
       campaign: row.campaign_name,
       ad_group: row.adgroup_name,
       creative: row.creative_name,
-      country: row.country?.toUpperCase(),
+      country: countryOf(row.country),
       attributed_at_ms: timeOf(firstOf(row, 'engagement_time', 'click_time')),
       source: adjust.name,
     }),

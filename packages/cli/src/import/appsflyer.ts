@@ -1,4 +1,5 @@
 import {
+  countryOf,
   firstOf,
   type ImportedEvent,
   moneyOf,
@@ -47,7 +48,7 @@ function installOf(row: Row): ImportedEvent {
       campaign: firstOf(row, 'campaign', 'af_c', 'c'),
       ad_group: firstOf(row, 'adset', 'af_adset'),
       creative: firstOf(row, 'ad', 'af_ad'),
-      country: row.country_code?.toUpperCase(),
+      country: countryOf(row.country_code),
       sub1: firstOf(row, 'sub_param_1', 'af_sub1'),
       sub2: firstOf(row, 'sub_param_2', 'af_sub2'),
       sub3: firstOf(row, 'sub_param_3', 'af_sub3'),

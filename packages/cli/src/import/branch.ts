@@ -1,4 +1,5 @@
 import {
+  countryOf,
   firstOf,
   type ImportedEvent,
   moneyOf,
@@ -43,7 +44,7 @@ function installOf(row: Row): ImportedEvent {
       campaign: row[`${touch}tilde_campaign`],
       ad_group: row[`${touch}tilde_ad_set_name`],
       creative: firstOf(row, `${touch}tilde_ad_name`, `${touch}tilde_creative_name`),
-      country: row.user_data_geo_country_code?.toUpperCase(),
+      country: countryOf(row.user_data_geo_country_code),
       attributed_at_ms: timeOf(firstOf(row, 'last_attributed_touch_timestamp', 'last_attributed_touch_timestamp_iso')),
       source: branch.name,
     }),

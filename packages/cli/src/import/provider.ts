@@ -1,3 +1,5 @@
+import { isCountry } from '@tributary/contracts/countries'
+
 /** A row of an export by the name of its column (`columnName`); empty cells are absent. */
 export type Row = Readonly<Record<string, string>>
 
@@ -53,6 +55,13 @@ export function partnerOf(network: string | undefined): string {
   const name = network.toLowerCase().replace(/[^a-z0-9_-]+/g, '_')
   const trimmed = name.replace(/^_+|_+$/g, '')
   return trimmed === '' ? network : trimmed
+}
+
+/** The code of a country; undefined for texts that are none, such as `N/A`: an install is worth more than its country. */
+export function countryOf(text: string | undefined): string | undefined {
+  const code = text?.toUpperCase() ?? ''
+  if (code === 'UK') return 'GB'
+  return isCountry(code) ? code : undefined
 }
 
 /** The object of a JSON cell; another text becomes its `value`. */

@@ -111,10 +111,22 @@ describe('tributary import appsflyer', () => {
     const { events } = await imported(
       'appsflyer',
       csv(
-        ['event_name', 'event_time', 'appsflyer_id', 'media_source', 'af_adset'],
+        ['event_name', 'event_time', 'appsflyer_id', 'media_source', 'af_adset', 'country_code'],
         [
-          { event_name: 'install', event_time: '2026-03-01 12:00:00', appsflyer_id: 'a-1', media_source: 'organic' },
-          { event_name: 'install', event_time: '2026-03-01 12:00:00', appsflyer_id: 'a-2', media_source: '' },
+          {
+            event_name: 'install',
+            event_time: '2026-03-01 12:00:00',
+            appsflyer_id: 'a-1',
+            media_source: 'organic',
+            country_code: 'UK',
+          },
+          {
+            event_name: 'install',
+            event_time: '2026-03-01 12:00:00',
+            appsflyer_id: 'a-2',
+            media_source: '',
+            country_code: 'N/A',
+          },
           {
             event_name: 'install',
             event_time: '2026-03-01 12:00:00',
@@ -126,7 +138,7 @@ describe('tributary import appsflyer', () => {
       ),
     )
     expect(events.map(({ attribution }) => attribution)).toEqual([
-      { partner: 'organic', source: 'appsflyer' },
+      { partner: 'organic', country: 'GB', source: 'appsflyer' },
       { partner: 'organic', source: 'appsflyer' },
       { partner: 'x', ad_group: 'g', source: 'appsflyer' },
     ])

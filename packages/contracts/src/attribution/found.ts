@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { idShape, platforms } from '../event/envelope.ts'
 import { clickIdShape } from './click.ts'
+import { StatedAttribution } from './stated.ts'
 
 const id = z.string().regex(idShape)
 
@@ -63,6 +64,7 @@ export const InstallFact = z.object({
     .describe(
       'ISO 3166-1 alpha-2 that the gateway found; empty when unknown. Absent: its gateway looked up none, and nobody has since.',
     ),
+  stated: StatedAttribution.optional().describe('The attribution that a backend states; it decides.'),
   ip: z.string().nullable().describe("Null where a backend did not give the device's: its own never matches."),
   os_major: z.number().int().nullable(),
   model: z.string().nullable(),

@@ -6,7 +6,9 @@ export type Method = (typeof methods)[number]
 
 /** Partner and attribution type of an install that no click brought. No partner can have this name. */
 export const organic = 'organic'
-export const attributionTypes = [...methods, organic] as const
+/** Attribution type of an install whose event states where it came from (docs/rules.md#stated-attribution). */
+export const imported = 'imported'
+export const attributionTypes = [...methods, organic, imported] as const
 
 export const lostReasons = [
   'older_click',
@@ -41,6 +43,9 @@ export const Verdict = z.object({
   partner: z.string().describe('`organic` without a click.'),
   attribution_type: z.enum(attributionTypes),
   campaign: text,
+  ad_group: text.optional().describe('Of an imported install only; others have that of their link.'),
+  creative: text.optional().describe('As `ad_group`.'),
+  source: z.string().optional().describe('Who attributed an imported install; absent for others.'),
   link_id: text,
   click_id: text,
   ext_click_id: text.describe("The partner's `click_id`."),

@@ -24,7 +24,8 @@ export function decodeEnvelope(value: Buffer): Envelope {
   const envelope = logged.v === 2 ? withEvents(logged) : logged
   if (envelope.v !== 1) throw new Error('envelope of an unknown version')
   for (const { name, check } of fields) if (!check(envelope[name])) throw new Error(`${name} of an envelope is wrong`)
-  const { events } = envelope
+  const { events, states_attribution = true } = envelope
+  if (states_attribution !== true) throw new Error('states_attribution of an envelope is wrong')
   if (!Array.isArray(events) || events.length === 0 || !events.every(isObject)) throw new Error('events are no list')
   return envelope as Envelope
 }

@@ -36,6 +36,10 @@ const fields = Object.fromEntries(
 export const Envelope = z.object({
   v: z.literal(1).describe('Version of this shape.'),
   ...fields,
+  states_attribution: z
+    .literal(true)
+    .optional()
+    .describe('The key may state attributions: the `attribution` of an `app_install` in here decides.'),
   events: z.array(z.record(z.string(), z.unknown())).min(1).describe('In the order of the request.'),
 })
 export type Envelope = z.infer<typeof Envelope>

@@ -21,10 +21,11 @@ export function acceptBatch(
   source: Envelope['source'],
   now_ms: number,
   mintEventId: () => string,
+  findFault = findEventFault,
 ): BatchVerdict {
   const verdict: BatchVerdict = { accepted: [], results: [], rejected: new Map(), minted: Object.create(null) }
   for (const [index, event] of events.entries()) {
-    const fault = findEventFault(event, source, now_ms)
+    const fault = findFault(event, source, now_ms)
     if (fault) {
       verdict.rejected.set(fault.reason, (verdict.rejected.get(fault.reason) ?? 0) + 1)
       const message = faultMessage(fault, event)

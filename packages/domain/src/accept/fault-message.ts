@@ -1,6 +1,7 @@
 import { type EventFieldKind, type EventFieldName, eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
 import { type EventFault, isJsonObject } from './accept-event.ts'
+import { statedMessage } from './stated-attribution.ts'
 
 /** Says to a person what is wrong with an event, and what would be right; `reason` and `field` are the contract. */
 export function faultMessage({ reason, field }: EventFault, event: unknown): string {
@@ -11,6 +12,7 @@ export function faultMessage({ reason, field }: EventFault, event: unknown): str
   const value = isJsonObject(event) ? event[field] : undefined
   if (reason === 'event_ts_ms_out_of_range') return outOfRange(value)
   if (!Object.hasOwn(eventFields, field)) {
+    if (field === 'attribution' && isJsonObject(event)) return statedMessage(event)
     const kib = limits.extra_json_bytes_max / 1024
     return `${field} is none of the named fields: each of those has at most ${limits.object_depth_max} levels, and all together at most ${kib} KiB of JSON.`
   }

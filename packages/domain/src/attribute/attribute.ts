@@ -1,8 +1,10 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
+import type { StatedAttribution } from '@tributary/contracts/attribution/stated'
 import {
   type Candidate,
   type FraudFlag,
+  imported,
   type LostReason,
   organic,
   type Verdict,
@@ -56,28 +58,69 @@ const lastingFlags = ['datacenter_ip', 'blocked_ip'] as const satisfies readonly
  */
 export function attribute(input: AttributeInput): Attributed {
   const { install, newest, windows } = input
-  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place } = install
-  // What the job filled in stays, whatever fact is read.
-  const country = install.country ?? newest?.country
+  if (install.stated !== undefined) return imports(input, install.stated)
   const seen = withCrowds(install, input.crowds)
   const { clues, clicks: found } = recallLikeness(seen, withKept(input.clicks, newest, input.isErasedClick), newest)
   const clickWindows = clickWindowsOf(windows)
   const candidates = candidatesOf(clues, found, clickWindows)
-  const may_wait = input.now_ms < received_at_ms + limits.pending_ms_max
+  const may_wait = input.now_ms < install.received_at_ms + limits.pending_ms_max
   const expired = expiredOf(input, found).slice(0, limits.install_candidates_max - candidates.length)
   const { claims, isErasedClick } = input
   const choice = decide({
     ...{ install: clues, clicks: candidates, claims, windows: clickWindows, expired, isErasedClick, may_wait },
   })
   return {
-    ...{ v: 1, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place, rule_version, windows },
-    ...(dated_at_ms !== undefined && { dated_at_ms }),
-    ...(country !== undefined && { country }),
+    ...aboutInstall(input),
     pending: choice.pending,
     verdict: choice.pending ? null : verdictOf(input, choice),
     clicked_at_ms: choice.click?.clicked_at_ms ?? null,
     candidates: choice.candidates,
     clicks: keepClicks(candidates, choice),
+  }
+}
+
+/** An attribution that a backend states decides: no click is a candidate, and none is claimed (docs/rules.md#stated-attribution). */
+function imports(input: AttributeInput, stated: StatedAttribution): Attributed {
+  const { partner, source } = stated
+  const dimension = (name: 'campaign' | 'ad_group' | 'creative' | `sub${1 | 2 | 3 | 4 | 5}`) =>
+    partner === organic ? null : stated[name] || null
+  const verdict: Verdict = {
+    ...{ partner, attribution_type: imported, source },
+    ...{ campaign: dimension('campaign'), ad_group: dimension('ad_group'), creative: dimension('creative') },
+    ...{ link_id: null, click_id: null, ext_click_id: null },
+    ...{ sub1: dimension('sub1'), sub2: dimension('sub2'), sub3: dimension('sub3') },
+    ...{ sub4: dimension('sub4'), sub5: dimension('sub5') },
+    reinstall: isReinstall(input.install, input.others, input.windows.reinstall_days * day_ms),
+    fraud_flags: [],
+  }
+  return {
+    ...aboutInstall(input, stated.country),
+    pending: false,
+    verdict,
+    clicked_at_ms: null,
+    candidates: [],
+    clicks: [],
+  }
+}
+
+function aboutInstall({ install, newest, windows }: AttributeInput, stated_country?: string | null) {
+  const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place } = install
+  // What the job filled in stays, whatever fact is read.
+  const country = stated_country || (install.country ?? newest?.country)
+  return {
+    ...{
+      v: 1 as const,
+      company_id,
+      app_id,
+      install_uuid,
+      installed_at_ms,
+      received_at_ms,
+      place,
+      rule_version,
+      windows,
+    },
+    ...(dated_at_ms !== undefined && { dated_at_ms }),
+    ...(country !== undefined && { country }),
   }
 }
 

@@ -9,6 +9,7 @@ import {
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
+import { statedAttribution } from '../accept/stated-attribution.ts'
 import { datedAt } from '../erasure/is-erased.ts'
 import { installTime } from '../install-time.ts'
 import { tokenOfReferrer } from '../link/play-referrer.ts'
@@ -49,7 +50,12 @@ export function findFact(
   const event_name = installEvents.find((name) => name === event.event_name)
   const props = fieldsOf(event.props)
   if (event_name === undefined || props.identity_migration === true) return null
-  return { kind: 'install', ...shared, event_name, user_id, ...installClues(envelope, event, secrets) }
+  const stated = envelope.states_attribution ? statedAttribution(event) : null
+  return {
+    ...{ kind: 'install', ...shared, event_name, user_id },
+    ...installClues(envelope, event, secrets),
+    ...(stated !== null && { stated }),
+  }
 }
 
 type Clues = Omit<

@@ -5,11 +5,16 @@ import { byPlace } from './verdict.ts'
 
 /**
  * The install event that counts among the facts of one install: the first `app_install`, or the first `app_first_open`
- * while there is none (docs/rules.md#what-is-an-install). Null without any.
+ * while there is none (docs/rules.md#what-is-an-install). Null without any. An attribution that is stated after the first
+ * install event changes nothing (docs/rules.md#stated-attribution).
  */
 export function installOf(facts: readonly Fact[]): InstallFact | null {
-  const events = facts.filter((fact) => fact.kind === 'install')
-  return events.toSorted((a, b) => rankOf(a) - rankOf(b) || byPlace(a.place, b.place))[0] ?? null
+  const events = facts.filter((fact) => fact.kind === 'install').toSorted((a, b) => byPlace(a.place, b.place))
+  const install = events.toSorted((a, b) => rankOf(a) - rankOf(b))[0]
+  if (install === undefined) return null
+  if (install.stated === undefined || install === events[0]) return install
+  const { stated: _late, ...rest } = install
+  return rest
 }
 
 const rankOf = ({ event_name }: InstallFact): number => installEvents.indexOf(event_name)

@@ -15,7 +15,7 @@ import { closeReply, openReply } from './batch-reply.ts'
 import { createDeviceCountry } from './device-country.ts'
 import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
-import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
+import { faultRuleOf, type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
 export interface BulkInput {
   facts: EnvelopeFacts
@@ -48,8 +48,8 @@ export function judgeBulk(
 ): JudgedBulk {
   const events = readEvents(readJsonObject(body))
   requireKeyFits(events, key)
-  const { received_at_ms } = facts
-  const verdict = acceptBatch(events, 'bulk', received_at_ms, () => mintEventId(received_at_ms))
+  const { received_at_ms, states_attribution } = facts
+  const verdict = acceptBatch(events, 'bulk', received_at_ms, () => mintEventId(received_at_ms), faultRuleOf(facts))
   const { accepted, rejected, minted } = verdict
   const countryOf = createDeviceCountry(geo)
   const records = openRecords(facts, accepted, partitions, countryOf)
@@ -59,7 +59,10 @@ export function judgeBulk(
     rejected,
     body_bytes: bodyBytes(body, wire, records.length),
     records: closeRecords(records, audit_key),
-    object: auditObject(auditHead(facts, { minted_event_ids: minted, ...knownCountries(events, countryOf) }), body),
+    object: auditObject(
+      auditHead(facts, { minted_event_ids: minted, ...knownCountries(events, countryOf), states_attribution }),
+      body,
+    ),
     answer: closeReply(openReply(verdict), audit_key),
   }
 }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
-import { type AcceptedEvent, type EventFault, findEventFault } from '@tributary/domain/accept/accept-event'
+import type { AcceptedEvent, EventFault } from '@tributary/domain/accept/accept-event'
 import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
@@ -11,7 +11,7 @@ import { auditObject } from './audit-object.ts'
 import { createDeviceCountry, knownCountry } from './device-country.ts'
 import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
-import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
+import { faultRuleOf, type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
 export interface EventInput {
   facts: EnvelopeFacts
@@ -34,9 +34,10 @@ export interface JudgedEvent {
 
 /** Throws `bad_json`, `s2s_app_platform_mismatch`, `event_not_allowed_by_key`, `*_required`, and the event's own fault. */
 export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key, geo }: EventInput): JudgedEvent {
+  const { states_attribution } = facts
   const value = readJsonObject(body)
   requireKeyFits([value], key)
-  const fault = findEventFault(value, 's2s', facts.received_at_ms)
+  const fault = faultRuleOf(facts)(value, 's2s', facts.received_at_ms)
   if (fault) throw toCodedError(fault, faultMessage(fault, value))
   const event_id = (value.event_id as string | null | undefined) ?? mintEventId(facts.received_at_ms)
   const body_sha256 = hash('sha256', body)
@@ -46,7 +47,10 @@ export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key,
     event_id,
     body_bytes: bodyBytes(body, wire, 1),
     body_sha256,
-    object: auditObject(auditHead(facts, { body_sha256, event_id, ...knownCountry(country) }), body),
+    object: auditObject(
+      auditHead(facts, { body_sha256, event_id, ...knownCountry(country), states_attribution }),
+      body,
+    ),
     open: openRecords({ ...facts, country }, [event], partitions),
   }
 }

@@ -11,6 +11,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import { serverBodyErrors, serverHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
+import { statesAttribution } from '../judge/s2s-rules.ts'
 import { bulkAuditKey } from './s2s-audit.ts'
 import { purchase, renewal, ServerEvent } from './s2s-event-route.ts'
 
@@ -67,6 +68,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const received_at_ms = now()
     const facts = {
       ...{ v: 1 as const, company_id, app_id, platform, source: 'bulk' as const },
+      ...statesAttribution(key),
       ...requestFacts(request, received_at_ms),
     }
     const audit_key = bulkAuditKey(received_at_ms)

@@ -11,6 +11,7 @@ import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credent
 import type { FastifyInstance } from 'fastify'
 import { exampleEvent, present, serverBodyErrors, serverHeaders } from '../declared-parts.ts'
 import type { RouteDeps } from '../deps.ts'
+import { statesAttribution } from '../judge/s2s-rules.ts'
 import { auditServerEvent } from './s2s-audit.ts'
 
 export const ServerEvent = NamedEventFields.extend({ event_ts_ms: present(NamedEventFields.shape.event_ts_ms) })
@@ -80,6 +81,7 @@ export function s2sEventRoute(app: FastifyInstance, deps: RouteDeps) {
     const received_at_ms = now()
     const facts = {
       ...{ v: 1 as const, company_id, app_id, platform, source: 's2s' as const },
+      ...statesAttribution(key),
       ...requestFacts(request, received_at_ms),
     }
     const input = { facts, partitions, key: { platform, allowed_events }, geo: geo.tables() }

@@ -25,7 +25,7 @@ export const attributionReport: Report<'attribution'> = async (
 /** `passes` is a condition on partner and attribution type. */
 const installsSql = (found: FoundDays<'installs'>, period: string, passes: string, allRows: string) => `
 SELECT toString(${period}) AS day, partner, attribution_type, sum(fresh) AS installs,
-  sumIf(fresh, attribution_type = ${textLiteral(organic)}) AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged,
+  sumIf(fresh, partner = ${textLiteral(organic)}) AS organic, sum(again) AS reinstalls, sum(flagged) AS fraud_flagged,
   ${allRows}
 FROM (
   SELECT date, partner, attribution_type, installs AS fresh, reinstalls AS again, fraud_flagged AS flagged

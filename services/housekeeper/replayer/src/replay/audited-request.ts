@@ -2,6 +2,7 @@ import type { Envelope, EnvelopeFacts } from '@tributary/contracts/envelope'
 import { acceptBatch, type BatchVerdict } from '@tributary/domain/accept/accept-batch'
 import { type AcceptedEvent, findEventFault, isJsonObject } from '@tributary/domain/accept/accept-event'
 import { toSdkBatch } from '@tributary/domain/accept/sdk-batch'
+import { findStatingFault } from '@tributary/domain/accept/stated-attribution'
 import { byInstallAndCountry } from '@tributary/gateway/shared-envelopes'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { z } from 'zod'
@@ -23,6 +24,8 @@ const AuditedRequest = z.object({
   countries: z.record(z.string(), z.string()).optional(),
   /** Ids of a bulk request by the index of the event. */
   minted_event_ids: z.record(z.string(), z.string()).optional(),
+  /** See the envelope. */
+  states_attribution: z.literal(true).optional(),
 })
 export type AuditedRequest = z.infer<typeof AuditedRequest>
 
@@ -40,10 +43,11 @@ export interface RequestOrigin extends AppFacts {
  * then is rejected now. Platform rule, allow-list and quota refuse whole requests before they are audited.
  */
 export function toEnvelopes(request: AuditedRequest, origin: RequestOrigin, tally: Tally): ReadEnvelope[] {
-  const { received_at_ms, ip, headers, country } = request
+  const { received_at_ms, ip, headers, country, states_attribution } = request
   const { app_id, company_id, platform, source, audit_key } = origin
   const facts: EnvelopeFacts = {
     ...{ v: 1, company_id, app_id, platform, source, received_at_ms, ip },
+    ...(states_attribution && { states_attribution }),
     user_agent: headers['user-agent'],
     sdk: headers['x-service-sdk'],
     sdk_platform: headers['x-service-platform'],
@@ -78,13 +82,14 @@ const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Ta
       minted: none,
     }
   },
-  bulk({ body, received_at_ms, minted_event_ids = {}, countries }, tally) {
+  bulk({ body, received_at_ms, minted_event_ids = {}, countries, states_attribution }, tally) {
     const events = Array.isArray(body.events) ? body.events : []
     const withMinted = events.map((event: unknown, index) => {
       const event_id = minted_event_ids[index]
       return event_id !== undefined && isJsonObject(event) ? { ...event, event_id } : event
     })
-    const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId)
+    const findFault = states_attribution ? findStatingFault : findEventFault
+    const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId, findFault)
     const indexes = new Map(withMinted.map((event, index) => [event, index]))
     return {
       events: withIds(verdict, tally),
@@ -92,11 +97,12 @@ const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Ta
       ...(countries && { countryOf: (event) => countries[indexes.get(event)!] ?? '' }),
     }
   },
-  s2s({ body, received_at_ms, event_id }, tally) {
+  s2s({ body, received_at_ms, event_id, states_attribution }, tally) {
+    const findFault = states_attribution ? findStatingFault : findEventFault
     const own = typeof body.event_id === 'string'
     const event = own ? body : { ...body, event_id }
     if (event_id === undefined && !own) tally.doubt('without_id')
-    else if (findEventFault(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
+    else if (findFault(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
     else return { events: [event as AcceptedEvent], minted: own ? none : new Set([event_id!]) }
     return { events: [], minted: none }
   },
