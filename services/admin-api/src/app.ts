@@ -7,7 +7,7 @@ import type { FastifyPluginAsync } from 'fastify'
 import { addAttentionRoute } from './attention/attention-route.ts'
 import type { AdminApiDeps } from './deps.ts'
 import { addExportRoute } from './export/export-route.ts'
-import { addLiveRoute } from './live/live-route.ts'
+import { addLiveRoutes } from './live/live-routes.ts'
 import { addAuditLogRoute } from './people/audit-log-route.ts'
 import { addOidcRoutes } from './people/oidc-routes.ts'
 import { addOwnAccountRoutes } from './people/own-account-routes.ts'
@@ -63,7 +63,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addReplayRoute(app, deps)
       addSettleRoute(app, deps)
       addRetentionRoute(app, deps)
-      addLiveRoute(app, deps)
+      addLiveRoutes(app, deps)
     }
     await outer.register(routes)
   }

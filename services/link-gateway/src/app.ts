@@ -2,6 +2,7 @@ import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { openDoor } from '@tributary/gateway/open-door'
 import type { FastifyPluginAsync } from 'fastify'
+import { openClickFeed } from './click-feed.ts'
 import { createClickLog } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'
 import { linkRoute, linkRoutes } from './link-route.ts'
@@ -24,5 +25,5 @@ export const linkGateway =
     })
     // Anyone may click, so beside events clicks get at most half of what a process may have in flight.
     openDoor(app, { ...gateway, strangers: 'links' })
-    linkRoute(app, { ...gateway, clicks, unwritten })
+    linkRoute(app, { ...gateway, clicks, feed: openClickFeed(app, gateway), unwritten })
   }

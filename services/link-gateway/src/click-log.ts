@@ -1,12 +1,9 @@
-import type { Click } from '@tributary/contracts/attribution/click'
+import type { Click, StopReason } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { clickRecord } from '@tributary/tables/attribution/records'
 import { Counter } from 'prom-client'
 import type { LinkGatewayDeps } from './deps.ts'
-
-/** Why a click is not written at all (docs/rules.md#stopped-clicks). The person is led on. */
-export type StopReason = 'prefetch' | 'disabled' | 'suspended' | 'no_store_page' | 'blocked' | 'rate_limited'
 
 export interface ClickLog {
   /**

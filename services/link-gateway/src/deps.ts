@@ -9,8 +9,8 @@ export interface LinkGatewayDeps extends DoorDeps {
   links: Pick<Links, 'find' | 'recall'>
   geo: Geo
   broker: Pick<Broker, 'publish'>
-  /** Counts clicks of networks, and knows which addresses are blocked, for all gateways together. */
-  keyValue: Pick<KeyValue, 'addCapped' | 'get' | 'hitWindow' | 'remove'>
+  /** Counts clicks of networks, knows which addresses are blocked, for all gateways together, and shows clicks to who follows them. */
+  keyValue: Pick<KeyValue, 'addCapped' | 'append' | 'get' | 'hitWindow' | 'read' | 'remove'>
   /** Partition count of `clicks.recorded.v1`. */
   partitions: number
 }

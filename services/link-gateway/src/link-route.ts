@@ -1,5 +1,6 @@
 import { createSecretKey, type KeyObject } from 'node:crypto'
-import type { Click, FilteredReason } from '@tributary/contracts/attribution/click'
+import type { FollowedClick } from '@tributary/contracts/admin/live/follow'
+import type { Click, FilteredReason, StopReason } from '@tributary/contracts/attribution/click'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
@@ -10,12 +11,13 @@ import { noteSender } from '@tributary/gateway/observe-requests'
 import type { TrackingLink } from '@tributary/tenancy/attribution/links'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
-import type { ClickLog, StopReason } from './click-log.ts'
+import type { ClickFeed } from './click-feed.ts'
+import type { ClickLog } from './click-log.ts'
 import type { LinkGatewayDeps } from './deps.ts'
 import { createFindLink } from './find-link.ts'
 import { createGuards } from './guards.ts'
 import type { UnwrittenClicks } from './unwritten-clicks.ts'
-import { clickOf, createReadVisit, type Visit, visitorOf } from './visit.ts'
+import { clickOf, createReadVisit, followedClick, type Visit, visitorOf } from './visit.ts'
 
 const free = (name: string) =>
   z.string().optional().describe(`${name} Up to ${limits.click_value_chars_max} characters; longer values are cut.`)
@@ -50,12 +52,13 @@ export const linkRoutes = {
 
 export interface LinkRouteDeps extends LinkGatewayDeps {
   clicks: ClickLog
+  feed: ClickFeed
   unwritten: UnwrittenClicks
 }
 
 /** GET and HEAD /l/:link_id. The numbers are those of the steps in docs/rules.md#tracking-links. */
 export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
-  const { clicks, unwritten, now } = deps
+  const { clicks, feed, unwritten, now } = deps
   const readVisit = createReadVisit(deps.geo)
   const findLink = createFindLink(deps)
   const guards = createGuards(deps)
@@ -69,17 +72,19 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
     const { company_id } = link
     noteSender(request, link)
     const visitor = visitorOf(visit)
-    const record = (filtered_reason: FilteredReason | null, minted = mint()) =>
-      clicks.record(clickOf(link, visit, minted, filtered_reason))
+    const show = (stopped: FollowedClick['stopped'], click_id: string | null = null) =>
+      feed.note(link.link_id, followedClick(visit, { at_ms: now(), click_id, stopped }))
     /** Leads the visitor on; nothing in the target attributes. */
     const lead = (agent = visitor.agent) => redirect(reply, plainTarget(link, agent))
     function stop(reason: StopReason) {
+      show(reason)
       clicks.countStopped(reason)
       return lead()
     }
 
     if (request.method === 'HEAD') return lead('bot')
     if (visit.is_prefetch) {
+      show('prefetch')
       clicks.countStopped('prefetch')
       throw askAgain()
     }
@@ -87,11 +92,13 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
     if (off !== null) return stop(off)
     const filtered = edgeFilter(link, visitor) // 1.
     if (filtered !== null) {
+      show(filtered)
       await recordFiltered(clickOf(link, visit, mint(), filtered))
       return lead()
     }
     const blocked = await guards.isBlocked(company_id, ip) // 2.
     if (link.honeypot) {
+      show(trapOf(visit))
       await springTrap(visit, link, blocked)
       throw new CodedError('not_found')
     }
@@ -103,8 +110,9 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
       visitor,
       signClickId(minted.click_id, keyOf(link.link_secret)),
     )
+    show(filtered_reason, filtered_reason === null ? minted.click_id : null)
     if (location === null) return reply.status(204).headers(private_headers).send()
-    await record(filtered_reason, minted) // 4.
+    await clicks.record(clickOf(link, visit, minted, filtered_reason)) // 4.
     return redirect(reply, location) // 5.
   }
 
@@ -114,7 +122,7 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
    */
   async function springTrap(visit: Visit, link: TrackingLink, blocked: boolean): Promise<void> {
     const { can_be_navigation, ip } = visit
-    const click = clickOf(link, visit, mint(), can_be_navigation ? 'honeypot' : 'honeypot_embed')
+    const click = clickOf(link, visit, mint(), trapOf(visit))
     if (can_be_navigation) await guards.block(link.company_id, ip)
     if (can_be_navigation && !blocked) await clicks.record(unwritten.weigh(click))
     else await recordFiltered(click)
@@ -128,6 +136,8 @@ export function linkRoute(app: FastifyInstance, deps: LinkRouteDeps): void {
   }
   app.route({ method: ['GET', 'HEAD'], url: linkRoutes.followLink.path, handler: follow })
 }
+
+const trapOf = ({ can_be_navigation }: Visit): FilteredReason => (can_be_navigation ? 'honeypot' : 'honeypot_embed')
 
 /** Each click has an answer of its own, and the store does not learn where the link stood. */
 const private_headers = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }

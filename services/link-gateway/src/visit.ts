@@ -1,3 +1,4 @@
+import type { FollowedClick } from '@tributary/contracts/admin/live/follow'
 import type { Click, FilteredReason } from '@tributary/contracts/attribution/click'
 import { limits } from '@tributary/contracts/limits'
 import { deviceHashes } from '@tributary/domain/attribute/device-ids'
@@ -90,4 +91,14 @@ export function clickOf(
     ...{ os: platform === 'desktop' ? null : platform, os_major, model },
     device_hashes: deviceHashes(device, link.salt),
   }
+}
+
+/** What is shown of a click to who follows its link. */
+export function followedClick(
+  { agent, query, address }: Visit,
+  fate: Pick<FollowedClick, 'at_ms' | 'click_id' | 'stopped'>,
+): FollowedClick {
+  const os = agent.platform === 'desktop' ? null : agent.platform
+  const ext_click_id = query.ext_click_id?.slice(0, limits.follow_ext_click_id_chars_max).toWellFormed() ?? null
+  return { kind: 'click', ...fate, country: address.country, os, ext_click_id }
 }

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { postbackKeys } from '@tributary/domain/postback/keys'
 import { judgeAgain } from '@tributary/postback-writer/judge-again'
 import { skanReport } from '@tributary/report-api/reports/skan'
+import { findPostbacks } from '@tributary/tables/rows/find-postbacks'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { aakPayload, createAppleTwin, production_kid } from '@tributary/testing/postback/apple-twin'
 import { expectedSkanReport } from '@tributary/testing/postback/expected-skan-report'
@@ -64,6 +65,10 @@ test('the first valid postback counts: forgeries before it, resends and other va
   expect(short(await world.rows('app'))).toEqual(['2026-02-28 0/0/1 {}'])
   await world.receive([first, ...resends, forged(other, first_ms + 2), { ...other, received_at_ms: first_ms + 1 }])
   expect(short(await world.rows('app'))).toEqual(['2026-03-01 1/1/0 {"5":1}'])
+  // Whoever follows an install is shown each once too.
+  const shown = await findPostbacks(clickhouse, ['7', ours.store_id], first_ms - day)
+  expect(shown).toMatchObject([{ store_id: ours.store_id, at_ms: first_ms, protocol: 'skan', fine: 5 }])
+  expect(await findPostbacks(clickhouse, [ours.store_id], first_ms + 20 * day)).toEqual([])
   // Losers make no row, also where the winner is outside of the window.
   expect(await world.rows('app', { since_ms: first_ms + 1 })).toEqual([])
   // A batch from another log, as after a restore: the same postbacks at other places.

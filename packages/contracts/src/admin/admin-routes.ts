@@ -6,6 +6,7 @@ import { cvSchemaRoutes } from './cv-schemas.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
+import { followRoutes } from './live/follow.ts'
 import { liveRoutes } from './live/live.ts'
 import { auditLogRoutes } from './people/audit-log.ts'
 import { oidcRoutes } from './people/oidc.ts'
@@ -37,6 +38,7 @@ export const managingRoutes = {
   ...ownAccountRoutes,
   ...auditLogRoutes,
   ...liveRoutes,
+  ...followRoutes,
 } satisfies Routes
 
 /** The routes of `/admin/api/v1`, in the order of the document. */

@@ -13,6 +13,10 @@ export const filteredReasons = [
 ] as const
 export type FilteredReason = (typeof filteredReasons)[number]
 
+/** Why a click is not written at all (docs/rules.md#stopped-clicks). The person is led on. */
+export const stopReasons = ['prefetch', 'disabled', 'suspended', 'no_store_page', 'blocked', 'rate_limited'] as const
+export type StopReason = (typeof stopReasons)[number]
+
 const id = z.string().regex(idShape)
 const optional = z.string().min(1).nullable()
 /** ClickHouse would store a larger number as another one. */

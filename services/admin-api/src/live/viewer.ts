@@ -1,10 +1,12 @@
-import type { FeedWrite } from '@tributary/contracts/admin/live/feed'
+import type { FeedItem } from '@tributary/contracts/admin/live/feed'
+import type { FollowMessage } from '@tributary/contracts/admin/live/follow'
 import type { LiveFilter, LiveItem, LiveMessage } from '@tributary/contracts/admin/live/live'
 import { limits } from '@tributary/contracts/limits'
+import type { FeedViewer } from './feed-readers.ts'
 
 /** An item of a feed with its texts, which all viewers of an app share. */
 export interface Shown {
-  item: FeedWrite['items'][number]
+  item: FeedItem
   /** The message for owners and admins, and for others. */
   full: string
   limited: string
@@ -17,11 +19,6 @@ export interface Outlet {
   waiting(): number
 }
 
-export interface Viewer {
-  /** Shows what came, and counts `missed` that the feed itself left out. */
-  take(shown: readonly Shown[], missed: number): void
-}
-
 interface ViewerOptions {
   filter: LiveFilter
   /** Whether raw JSON and addresses are shown. */
@@ -31,7 +28,7 @@ interface ViewerOptions {
 }
 
 /** Shows what fits a filter, at most `live_events_per_s_max` a second; what it leaves out it counts, and says so. */
-export function createViewer({ filter, full, elapsed, outlet }: ViewerOptions): Viewer {
+export function createViewer({ filter, full, elapsed, outlet }: ViewerOptions): FeedViewer<Shown> {
   const allows = createAllowance(elapsed)
   let gap = 0
 
@@ -54,9 +51,9 @@ export function createViewer({ filter, full, elapsed, outlet }: ViewerOptions): 
 }
 
 /** A message of a stream, as server-sent events are written. JSON holds no line break. */
-export const toMessage = (message: LiveMessage): string => `data: ${JSON.stringify(message)}\n\n`
+export const toMessage = (message: LiveMessage | FollowMessage): string => `data: ${JSON.stringify(message)}\n\n`
 
-export function toShown(item: FeedWrite['items'][number]): Shown {
+export function toShown(item: FeedItem): Shown {
   const { ip: _ip, raw: _raw, ...limited } = item
   return { item, full: toMessage(item), limited: toMessage(limited) }
 }

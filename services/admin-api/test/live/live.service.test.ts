@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto'
-import { get, type IncomingMessage } from 'node:http'
 import { type FeedWrite, feedKey, refusalsKey, watched_key } from '@tributary/contracts/admin/live/feed'
 import type { LiveMessage } from '@tributary/contracts/admin/live/live'
 import { limits } from '@tributary/contracts/limits'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
-import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { adminApp, authorization } from '../admin-app.ts'
-import { type Browser, host, peopleWorld } from '../people/people-world.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { adminApp } from '../admin-app.ts'
+import { type Browser, peopleWorld } from '../people/people-world.ts'
+import { patience, streamsOf } from './open-stream.ts'
 
-const patience = { timeout: 60_000, interval: 20 }
 let passed_ms = 0
 const keyValue = memoryKeyValue(() => Date.now() + passed_ms)
 const { pool, listen, newApp, query, signedIn, ask } = peopleWorld({ keyValue })
-let address: Promise<string> | null = null
+const openLive = streamsOf(listen)
+const openStream = (app_id: string, as: Browser | null, filter = '', at?: Promise<string>) =>
+  openLive<LiveMessage>(`/apps/${app_id}/live${filter}`, as, at)
 
 type Item = FeedWrite['items'][number]
 const item = (change: Partial<Item> = {}): Item => ({
@@ -30,27 +31,6 @@ function gatewayOf(app_id: string) {
     total += items.length + left_out
     await keyValue.append(feedKey(app_id), JSON.stringify({ from, before, total, items }), 256, 60_000)
   }
-}
-
-/** Opens a stream as a browser does, or with the admin token. The app is watched when it answers. */
-async function openStream(app_id: string, as: Browser | null, filter = '', at?: Promise<string>) {
-  address ??= listen()
-  const cookie = as && [...as.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-  const headers = { host, ...(cookie === null ? { authorization } : { cookie }) }
-  const url = `${await (at ?? address)}/admin/api/v1/apps/${app_id}/live${filter}`
-  const answer = await new Promise<IncomingMessage>((resolve) => get(url, { headers }, resolve))
-  onTestFinished(() => void answer.destroy())
-  const stream = { status: answer.statusCode, type: answer.headers['content-type'], ended: false, text: '' }
-  answer.setEncoding('utf8').on('data', (text: string) => {
-    stream.text += text
-  })
-  answer.once('close', () => {
-    stream.ended = true
-  })
-  const messages = (): LiveMessage[] =>
-    stream.text.split('\n\n').flatMap((part) => (part.startsWith('data: ') ? JSON.parse(part.slice(6)) : []))
-  const until = (holds: (messages: LiveMessage[]) => void) => vi.waitFor(() => holds(messages()), patience)
-  return Object.assign(stream, { answer, messages, until })
 }
 
 const gapOf = (messages: LiveMessage[]) =>

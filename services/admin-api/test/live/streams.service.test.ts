@@ -109,9 +109,14 @@ describe('live streams', () => {
 
 it('the apps that are watched leave room for those of other companies', async () => {
   const append = async () => {}
-  const readers = createFeedReaders({ append, read: async () => ({ texts: [], position: 0 }) })
+  const readers = createFeedReaders({
+    keyValue: { append, read: async () => ({ texts: [], position: 0 }) },
+    ring: 'ring',
+    ringOf: (id) => id,
+    toShown: (item) => item,
+  })
   onTestFinished(() => readers.close())
-  const watch = (company_id: string, app_id: string) => readers.watch({ company_id, app_id }, { take() {} })
+  const watch = (company_id: string, app_id: string) => readers.watch({ company_id, id: app_id }, { take() {} })
   for (let n = 0; n < limits.live_apps_of_company_max; n += 1) await watch('large', `app_${n}`)
   await expect(watch('large', 'one_more')).rejects.toMatchObject({ code: 'rate_limited' })
   await watch('large', 'app_0')

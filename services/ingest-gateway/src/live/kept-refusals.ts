@@ -3,7 +3,7 @@ import { refusalsKey } from '@tributary/contracts/admin/live/feed'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { type Answered, eventsOf, keptOf, refusalOf } from './request-fate.ts'
+import { type Answered, keptOf, readItems } from './request-fate.ts'
 
 export interface KeptRefusals {
   /** Takes note of a request that was refused, or some of whose events were rejected. */
@@ -23,9 +23,8 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
     note(answered) {
       const { app_id, company_id, request } = answered
       const mayRead = budget.isLeft(answered)
-      const isWhole = request.ingest.code !== 'ok'
-      if (!mayRead && !isWhole) return
-      const read = isWhole ? one(refusalOf(answered, mayRead)) : eventsOf(answered, limits.refusals_kept_max)
+      if (!mayRead && request.ingest.code === 'ok') return
+      const read = readItems(answered, limits.refusals_kept_max, mayRead)
       budget.spend(answered, read.bytes)
       for (const item of read.items) {
         if (item.code === null) continue
@@ -46,8 +45,6 @@ export function createKeptRefusals({ keyValue }: { keyValue: Pick<KeyValue, 'app
     },
   }
 }
-
-const one = <Item>({ item, bytes }: { item: Item; bytes: number }) => ({ items: [item], bytes })
 
 /** The bytes of bodies that are read between two flushes: of an app, of the apps of its company, and of all. */
 function createReadBudget() {

@@ -1,11 +1,10 @@
-import { randomUUID } from 'node:crypto'
-import { type FeedWrite, feedKey } from '@tributary/contracts/admin/live/feed'
+import { feedKey, watched_key } from '@tributary/contracts/admin/live/feed'
 import { limits } from '@tributary/contracts/limits'
+import { createFeedWriter, type Feed, newFeed } from '@tributary/gateway/live/feed-writer'
+import { createWatched } from '@tributary/gateway/live/watched'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import { Counter, type Registry } from 'prom-client'
-import { type Answered, countOf, eventsOf, type FullItem, refusalOf } from './request-fate.ts'
-import { createWatchedApps } from './watched-apps.ts'
+import type { Registry } from 'prom-client'
+import { type Answered, countOf, type FullItem, readItems } from './request-fate.ts'
 
 export interface FeedDeps {
   keyValue: Pick<KeyValue, 'read' | 'append'>
@@ -24,17 +23,10 @@ export interface LiveFeed {
 type Kind = 'accepted' | 'rejected' | 'refused' | 'unproven'
 
 /** An app that is watched. */
-interface Watched {
-  from: string
-  total: number
-  /** `total` at the last write that the store took. */
-  before: number
-  /** JSON of each. */
-  items: string[]
+interface WatchedApp extends Feed {
   kinds: Map<Kind, number>
   /** Of bodies that were read for `items`. */
   bytes: number
-  writing: boolean
 }
 
 /**
@@ -42,14 +34,10 @@ interface Watched {
  * each kind, and a flush so many bytes; the others only count, so that watchers know what they miss.
  */
 export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveFeed {
-  const watched = createWatchedApps<Watched>({ keyValue, elapsed }, () => ({
-    ...{ from: randomUUID(), total: 0, before: 0, writing: false },
-    ...nothing(),
-  }))
-  const dropped = sharedMetric(registry, Counter, {
-    name: 'tributary_live_dropped_total',
-    help: 'Writes to the feeds of watched apps that the key-value store did not take.',
-  })
+  const makeState = (): WatchedApp => ({ ...newFeed(), ...nothing() })
+  const watched = createWatched({ keyValue, elapsed, ring: watched_key, makeState })
+  const clear = (app: WatchedApp) => void Object.assign(app, nothing())
+  const write = createFeedWriter({ keyValue, registry, ringOf: feedKey, clear })
   let bytes_of_all = 0
   /** Bytes that the next flush writes, of all apps and of each company. */
   let written_bytes = 0
@@ -65,28 +53,13 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
     return true
   }
 
-  function keep(app: Watched, kind: Kind, items: readonly FullItem[], company_id: string): void {
+  function keep(app: WatchedApp, kind: Kind, items: readonly FullItem[], company_id: string): void {
     for (const item of items) {
       const kept = app.kinds.get(kind) ?? 0
       const text = JSON.stringify(item)
       if (kept >= mostOf[kind] || !spend(company_id, Buffer.byteLength(text))) return
       app.kinds.set(kind, kept + 1)
       app.items.push(text)
-    }
-  }
-
-  async function write(app_id: string, app: Watched): Promise<void> {
-    const { from, total, before, items } = app
-    Object.assign(app, { ...nothing(), writing: true })
-    try {
-      const head = JSON.stringify({ from, before, total } satisfies Omit<FeedWrite, 'items'>)
-      const text = `${head.slice(0, -1)},"items":[${items.join()}]}`
-      await keyValue.append(feedKey(app_id), text, limits.live_writes_max, limits.live_kept_ms)
-      app.before = total
-    } catch {
-      dropped.inc()
-    } finally {
-      app.writing = false
     }
   }
 
@@ -101,7 +74,7 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
       const room = mostOf[kind] - (app.kinds.get(kind) ?? 0)
       if (room <= 0 || app.bytes >= limits.live_read_bytes_max || bytes_of_all >= limits.live_read_bytes_of_all_max)
         return
-      const { items, bytes } = read(answered, room)
+      const { items, bytes } = readItems(answered, room)
       app.bytes += bytes
       bytes_of_all += bytes
       keep(app, kind, items, answered.company_id)
@@ -111,17 +84,13 @@ export function createLiveFeed({ keyValue, elapsed, registry }: FeedDeps): LiveF
       bytes_of_all = 0
       written_bytes = 0
       written_bytes_of.clear()
-      const all = [...watched.all()]
-      // Were they kept, many flushes would be written at once when a slow store recovers.
-      for (const [, app] of all) if (app.writing) Object.assign(app, nothing())
-      const due = all.filter(([, app]) => !app.writing && app.total > app.before)
-      await Promise.all(due.map(([app_id, app]) => write(app_id, app)))
+      await write(watched.all())
     },
   }
 }
 
 /** What an app that is watched holds right after a write. */
-const nothing = (): Pick<Watched, 'items' | 'kinds' | 'bytes'> => ({ items: [], kinds: new Map(), bytes: 0 })
+const nothing = (): Pick<WatchedApp, 'items' | 'kinds' | 'bytes'> => ({ items: [], kinds: new Map(), bytes: 0 })
 
 const mostOf: Record<Kind, number> = {
   accepted: limits.live_events_of_write_max,
@@ -133,10 +102,4 @@ const mostOf: Record<Kind, number> = {
 function kindOf({ request: { ingest } }: Answered): Kind {
   if (ingest.code !== 'ok') return ingest.proven ? 'refused' : 'unproven'
   return ingest.rejected.size > 0 ? 'rejected' : 'accepted'
-}
-
-function read(answered: Answered, room: number): { items: FullItem[]; bytes: number } {
-  if (answered.request.ingest.code === 'ok') return eventsOf(answered, room)
-  const { item, bytes } = refusalOf(answered)
-  return { items: [item], bytes }
 }

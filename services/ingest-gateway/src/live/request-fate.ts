@@ -28,8 +28,15 @@ export function countOf({ code, accepted, rejected }: FastifyRequest['ingest']):
   return rejected.values().reduce((sum, count) => sum + count, accepted)
 }
 
+/** What became of a request or of its first events, at most `max`, and how many bytes of its body were read. */
+export function readItems(answered: Answered, max: number, mayRead = true): { items: FullItem[]; bytes: number } {
+  if (answered.request.ingest.code === 'ok') return eventsOf(answered, max)
+  const { item, bytes } = refusalOf(answered, mayRead)
+  return { items: [item], bytes }
+}
+
 /** The refusal of a whole request. Its body is read only when a signature or a key proves who sent it, and if `mayRead`. */
-export function refusalOf(answered: Answered, mayRead = true): { item: FullItem; bytes: number } {
+function refusalOf(answered: Answered, mayRead: boolean): { item: FullItem; bytes: number } {
   const { request, error } = answered
   const { code, proven } = request.ingest
   const single =
@@ -49,7 +56,7 @@ export function refusalOf(answered: Answered, mayRead = true): { item: FullItem;
 }
 
 /** The first events of a request that was answered with 200, the rejected ones first, at most `max`. */
-export function eventsOf(answered: Answered, max: number): { items: FullItem[]; bytes: number } {
+function eventsOf(answered: Answered, max: number): { items: FullItem[]; bytes: number } {
   const { request, at_ms } = answered
   const source = sources[request.routeOptions.url as keyof typeof sources]
   const { events, bytes } = readBody(request)

@@ -1,14 +1,17 @@
 import { errorCatalogue, rejectReasons } from '../../errors.ts'
 import type { LiveItem } from './live.ts'
 
-/** What one gateway writes to the feed of an app at a time: JSON of a text in its ring. */
-export interface FeedWrite {
+/** An event or a refusal in the feed of an app. */
+export type FeedItem = Required<LiveItem>
+
+/** What one gateway writes to the feed of an app or a link at a time: JSON of a text in its ring. */
+export interface FeedWrite<Item = FeedItem> {
   /** The gateway since it began to write for the app. */
   from: string
-  /** Events and refusals that it had counted when it last wrote, and now. `items` are some of those between. */
+  /** Events and refusals, or clicks, that it had counted when it last wrote, and now. `items` are some of those between. */
   before: number
   total: number
-  items: Required<LiveItem>[]
+  items: Item[]
 }
 
 /** Ring of the feed of an app. */
@@ -16,6 +19,12 @@ export const feedKey = (app_id: string): string => `live:${app_id}`
 
 /** Ring in which watchers name the apps that they watch: each text is a JSON array of ids. */
 export const watched_key = 'live watched'
+
+/** Ring of the clicks on a link. */
+export const clicksKey = (link_id: string): string => `clicks:${link_id}`
+
+/** Ring in which watchers name the links that they follow, as in `watched_key`. */
+export const followed_key = 'live followed'
 
 /** Ring of kept refusals. Those that no signature proves are kept apart, so that strangers push out nothing else. */
 export const refusalsKey = (app_id: string, code: string, unproven: boolean): string =>

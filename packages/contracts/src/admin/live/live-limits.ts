@@ -44,6 +44,23 @@ export const liveLimits = {
   live_streams_of_session_max: 4,
   live_streams_of_person_max: 8,
   live_streams_of_company_max: 250,
+  /** Streams that follow an install or a link: of one process, and over the apps of one company. */
+  follow_streams_max: 40,
+  follow_streams_of_company_max: 10,
+  /** How often it is looked what became of what is followed. */
+  follow_look_ms: 1000,
+  /** Clicks on a followed link in one write of one gateway, and the characters of the partner's id that they show. */
+  follow_clicks_of_write_max: 10,
+  follow_ext_click_id_chars_max: 64,
+  /** Events of an app that wait until the install of a click is known: their characters, and for how long. */
+  follow_waiting_chars_max: 128 * 1024,
+  follow_waiting_ms: 10 * 60 * 1000,
+  /** Clicks that are shown with a verdict, why each lost. */
+  follow_candidates_max: 20,
+  /** Postbacks of one stream. */
+  follow_postbacks_max: 50,
+  /** A stream that follows ends after this time. */
+  follow_seconds_max: 86_400,
   /** Refusals that are kept of an app and a code, and for how long. */
   refusals_kept_max: 20,
   refusals_kept_ms: 24 * 3600 * 1000,

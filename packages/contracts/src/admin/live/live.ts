@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import { limits } from '../../limits.ts'
 import type { Routes } from '../../routes/route.ts'
-import { created_at_ms, pathId, text } from '../admin-fields.ts'
+import { created_at_ms, text } from '../admin-fields.ts'
 import { readers } from '../people/roles.ts'
+import { appParams } from '../rows/app-params.ts'
 
 const textOrNull = z.string().nullable()
 
@@ -35,16 +36,21 @@ export type LiveItem = z.infer<typeof LiveItem>
 export const KeptRefusal = z.object({ kind: z.literal('kept'), ...fate })
 export type KeptRefusal = z.infer<typeof KeptRefusal>
 
-export const LiveMessage = z.discriminatedUnion('kind', [
-  KeptRefusal,
-  LiveItem,
-  z.object({ kind: z.literal('gap'), gap: z.number().int().describe('Events and refusals that this stream misses.') }),
-  z.object({
-    kind: z.literal('end'),
-    reason: z.enum(['session_ended', 'rights_changed', 'unavailable', 'too_slow', 'over']),
-  }),
-])
+export const StreamGap = z.object({
+  kind: z.literal('gap'),
+  gap: z.number().int().describe('Events, refusals and clicks that this stream misses.'),
+})
+
+export const StreamEnd = z.object({
+  kind: z.literal('end'),
+  reason: z.enum(['session_ended', 'rights_changed', 'unavailable', 'too_slow', 'over']),
+})
+
+export const LiveMessage = z.discriminatedUnion('kind', [KeptRefusal, LiveItem, StreamGap, StreamEnd])
 export type LiveMessage = z.infer<typeof LiveMessage>
+
+export const seconds = (description: string) =>
+  z.coerce.number().int().min(0).max(86_400).optional().meta({ description, example: 0 })
 
 const filter = text(limits.event_name_chars_max).optional()
 
@@ -52,13 +58,7 @@ const query = z.object({
   install: filter.meta({ description: 'Events of this install alone.', example: 'install-1' }),
   name: filter.meta({ description: 'Events of this name alone.', example: 'purchase' }),
   code: filter.meta({ description: 'What was rejected or refused with this code alone.', example: 'invalid_field' }),
-  seconds: z.coerce
-    .number()
-    .int()
-    .min(0)
-    .max(86_400)
-    .optional()
-    .meta({ description: 'The stream ends after so many seconds; 0: after the kept refusals.', example: 0 }),
+  seconds: seconds('The stream ends after so many seconds; 0: after the kept refusals.'),
 })
 export type LiveFilter = Omit<z.infer<typeof query>, 'seconds'>
 
@@ -66,14 +66,14 @@ export type LiveFilter = Omit<z.infer<typeof query>, 'seconds'>
 export const liveRoutes = {
   watchApp: {
     method: 'GET',
-    path: '/admin/api/v1/apps/:id/live',
+    path: '/admin/api/v1/apps/:app_id/live',
     auth: 'admin',
     roles: readers,
     over: 'app of path',
     tag: 'Admin',
     summary: 'Events and refusals of an app as they come',
     description: `Server-sent events, each with a \`data\` line. First the last ${limits.refusals_kept_max} refusals of each code in 24 hours, without installs. Then what comes in, within 2 s: at most ${limits.live_events_per_s_max} events a second that fit the filters. \`gap\` counts what this stream misses. A comment comes each 15 s. A stream ends with its session.`,
-    params: pathId('app', 'app_1'),
+    params: appParams,
     query,
     answers: {
       200: {
