@@ -35,6 +35,8 @@ export const reportLimits = {
   find_slice_events: 5_000_000,
   /** and the time after which it reads no older ones. */
   find_ms_max: 10_000,
+  /** Look-ups of one person that wait: one runs at a time. */
+  finds_waiting_max: 4,
   /** Apps of which one overview shows the figures. */
   overview_apps_max: 10,
   /** Installs that one statement of a list of installs reads. */

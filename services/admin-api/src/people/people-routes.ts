@@ -17,7 +17,7 @@ export function addPeopleRoutes(app: FastifyInstance, { pool, now, admin_url, ma
     const mail =
       mails &&
       ((token: string, about: Parameters<typeof invitationMail>[2] & { email: string }) =>
-        mails.send(invitationMail(about.email, address('invitation', token, request), about)))
+        mails.send(invitationMail(about.email, address('invitation', token, request), about), body.company_id ?? null))
     const { token, expires_at_ms } = await invitePerson(pool, body, adminRequest(request, now), mail)
     return { invitation_url: mail ? null : address('invitation', token, request), expires_at_ms }
   })
@@ -30,7 +30,8 @@ export function addPeopleRoutes(app: FastifyInstance, { pool, now, admin_url, ma
     reply.header('cache-control', 'no-store')
     const mail =
       mails &&
-      ((token: string, { email }: { email: string }) => mails.send(resetMail(email, address('reset', token, request))))
+      ((token: string, { email }: { email: string }) =>
+        mails.send(resetMail(email, address('reset', token, request)), null))
     const { token, expires_at_ms } = await makeReset(pool, body, adminRequest(request, now), mail)
     return { reset_url: mail ? null : address('reset', token, request), expires_at_ms }
   })

@@ -87,6 +87,14 @@ test('nobody is flooded: an address gets a few mails an hour, whatever spelling 
   expect(Number(refused.headers['retry-after'])).toBeGreaterThan(3000)
 })
 
+test('a company causes few mails an hour, whoever of it asks, and takes none from others', async () => {
+  const [large, small] = [await newCompany('Large'), await newCompany('Small')]
+  const invite = async (company_id: string) =>
+    (await ask('POST', '/people/invite', { email: newEmail(), role: 'analyst', company_id })).status
+  for (let n = 0; n < limits.mails_of_company_max; n += 1) expect(await invite(large)).toBe(200)
+  expect([await invite(large), await invite(small)]).toEqual([429, 200])
+})
+
 test('a server that is not on this machine gets a mail encrypted, or none', async () => {
   const url = server.url.replace('127.0.0.1', '0.0.0.0') // this machine by a name that does not say so
   const mail = { to: newEmail(), subject: 'x', text: 'x' }

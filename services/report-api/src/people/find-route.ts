@@ -7,6 +7,7 @@ import { findIds } from '@tributary/tables/rows/find-ids'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
+import { oneAtATime } from '../turns/one-at-a-time.ts'
 import type { RunInTurn } from '../turns/run-in-turn.ts'
 import type { GetReader } from './app-reader.ts'
 
@@ -22,11 +23,12 @@ interface FindDeps {
  * there.
  */
 export function addFindRoute(app: FastifyInstance, { pool, getReader, runInTurn, now }: FindDeps): void {
+  const runAlone = oneAtATime(runInTurn)
   addRoute(app, findRoutes.findInApp, async ({ query }, request, reply) => {
     const reader = await getReader(request)
     const { app_id } = reader
     const asked = { app_id, id: query.q }
-    const { ids, events } = await runInTurn(reader, reply, async (clickhouse) => {
+    const { ids, events } = await runAlone(reader, reply, async (clickhouse) => {
       const over_ms = performance.now() + limits.find_ms_max
       const ids = await findIds(clickhouse, asked)
       return { ids, events: await findEvents(clickhouse, asked, () => performance.now() >= over_ms) }

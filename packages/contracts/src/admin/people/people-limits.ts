@@ -41,8 +41,9 @@ export const peopleLimits = {
   oidc_retry_ms: 5000,
   /** Maximum time until the mail server has taken a mail. */
   mail_wait_ms_max: 10_000,
-  /** Mails to one address in an hour. */
+  /** Mails to one address in an hour, and those that one company causes. */
   mails_of_address_max: 5,
+  mails_of_company_max: 50,
   mails_window_ms: 3600 * 1000,
   /** Invitations and resets. */
   one_time_link_ms: 24 * 3600 * 1000,

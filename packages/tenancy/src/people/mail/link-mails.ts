@@ -5,23 +5,27 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { emailKey } from '../memberships.ts'
 import type { Mail, Mailer } from './mailer.ts'
 
-/** Sends the mails of one-time links. Nobody gets more than a few an hour, whoever asks for them. */
+/** Sends the mails of one-time links. Nobody gets more than a few an hour, whoever asks for them, and a company causes not many. */
 export interface LinkMails {
-  /** Throws `rate_limited`, `mail_failed`, and `unavailable` while the counters are away. */
-  send(mail: Mail): Promise<void>
+  /** `company_id` is null for what operators cause. Throws `rate_limited`, `mail_failed`, and `unavailable` while the counters are away. */
+  send(mail: Mail, company_id: string | null): Promise<void>
 }
 
-export const openLinkMails = (mailer: Mailer, keyValue: Pick<KeyValue, 'hitWindow'>): LinkMails => ({
-  async send(mail) {
-    const hit = await keyValue
-      .hitWindow(`mail:${boxOf(mail.to)}`, limits.mails_of_address_max, limits.mails_window_ms)
-      .catch((cause: unknown) => {
-        throw new CodedError('unavailable', { message: 'The counters are away: no mail is sent.', cause })
-      })
+export function openLinkMails(mailer: Mailer, keyValue: Pick<KeyValue, 'hitWindow'>): LinkMails {
+  async function spend(key: string, max: number): Promise<void> {
+    const hit = await keyValue.hitWindow(key, max, limits.mails_window_ms).catch((cause: unknown) => {
+      throw new CodedError('unavailable', { message: 'The counters are away: no mail is sent.', cause })
+    })
     if (!hit.allowed) throw rateLimited(hit.retry_after_ms)
-    await mailer.send(mail)
-  },
-})
+  }
+  return {
+    async send(mail, company_id) {
+      await spend(`mail:${boxOf(mail.to)}`, limits.mails_of_address_max)
+      if (company_id !== null) await spend(`mails_of:${company_id}`, limits.mails_of_company_max)
+      await mailer.send(mail)
+    },
+  }
+}
 
 /** A box has many names with a plus. The counters hold no address. */
 function boxOf(email: string): string {
