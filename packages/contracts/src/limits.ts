@@ -26,6 +26,10 @@ export const limits = {
   attention_silent_days_max: 30,
   /** Facts of the installation are kept so long. */
   attention_fresh_ms: 60_000,
+  /** Requests of a person in a minute; people whose companies are looked at at once, and those that wait. */
+  attention_requests_max: 60,
+  attention_looks_max: 2,
+  attention_waiting_max: 256,
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
   sdk_body_bytes_max: 1024 * 1024,
   /** `/event` and `/privacy/delete`, after gunzip. */

@@ -17,9 +17,15 @@ const disk = { code: 'disk_low', message: 'The disk has 1 GiB left.', fix: 'make
 /** Last day with events by app. */
 const lastDays = new Map<string, string>()
 let isAway = false
+/** Statements that run, and the most that ran at once. */
+const running = { now: 0, most: 0 }
 const clickhouse = {
   async query<Row>(sql: string) {
     if (isAway) throw new Error('ClickHouse is away')
+    running.now += 1
+    running.most = Math.max(running.most, running.now)
+    await new Promise(setImmediate)
+    running.now -= 1
     return [...lastDays].flatMap(([app_id, last_day]) => (sql.includes(app_id) ? [{ app_id, last_day } as Row] : []))
   },
 }
@@ -101,6 +107,19 @@ test('a part that is away hides nothing of the others, and is named', async () =
   expect(body).toMatchObject({ items: [{ code: 'secret_ends' }], unchecked: ['app_silent'] })
   isAway = false
   expect((await owner.ask('GET', '/attention')).body.unchecked).toEqual([])
+})
+
+test('a person who asks without pause runs few looks at once, waits after a while, and slows nobody else for long', async () => {
+  const { company_id } = await newApp()
+  const [greedy, other] = [await signedIn('owner', company_id), await signedIn('analyst', company_id)]
+  running.most = 0
+  const asked = Array.from({ length: limits.attention_requests_max + 5 }, () => greedy.ask('GET', '/attention'))
+  expect(await other.ask('GET', '/attention')).toMatchObject({ status: 200 })
+  const statuses = (await Promise.all(asked)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(5)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(limits.attention_requests_max)
+  expect(running.most).toBe(limits.attention_looks_max)
+  expect(await other.ask('GET', '/attention')).toMatchObject({ status: 200 })
 })
 
 test('each code leads to a section of the documents', () => {

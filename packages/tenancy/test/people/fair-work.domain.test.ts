@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { fairWork } from '../../src/people/passwords/fair-work.ts'
+import { fairWork } from '../../src/fair-work.ts'
 
 /** Works that end when the test says so; their names in the order in which they began. */
 function works() {

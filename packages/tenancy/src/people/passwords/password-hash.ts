@@ -1,6 +1,6 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
-import { fairWork } from './fair-work.ts'
+import { fairWork } from '../../fair-work.ts'
 import { type HashOrder, openHashThreads } from './hash-threads.ts'
 
 /** OWASP's first choice of 2025 for argon2id: 19 MiB, two passes, one lane. */

@@ -62,4 +62,5 @@ export function fairWork({ at_once_max, waiting_max }: FairWorkOptions) {
   }
 }
 
-const busy = () => new CodedError('unavailable', { message: 'Too many sign-ins at once.', headers: retrySoon })
+const busy = () =>
+  new CodedError('unavailable', { message: 'Too many requests of this kind at once.', headers: retrySoon })
