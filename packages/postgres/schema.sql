@@ -344,6 +344,7 @@ CREATE TABLE memberships (
   apps text[],
   created_at timestamp with time zone NOT NULL,
   by_claim boolean NOT NULL DEFAULT false,
+  claimed_at timestamp with time zone NOT NULL DEFAULT now(),
   CONSTRAINT memberships_apps_check CHECK ((cardinality(apps) > 0)),
   CONSTRAINT memberships_check CHECK (((role = 'operator'::text) = (company_id IS NULL))),
   CONSTRAINT memberships_check1 CHECK (((apps IS NULL) OR (role <> ALL (ARRAY['owner'::text, 'operator'::text])))),
@@ -355,21 +356,7 @@ CREATE TABLE memberships (
 COMMENT ON COLUMN memberships.company_id IS 'null for an operator';
 COMMENT ON COLUMN memberships.apps IS 'apps of the company that the role is limited to; null: all of it';
 COMMENT ON COLUMN memberships.by_claim IS 'true: the identity provider gave the role, and takes it away at a sign-in';
-
-CREATE TABLE oidc_transactions (
-  transaction_hash bytea NOT NULL,
-  purpose text NOT NULL,
-  session_id text,
-  began_at timestamp with time zone NOT NULL,
-  CONSTRAINT oidc_transactions_check CHECK (((purpose = 'sign_in'::text) = (session_id IS NULL))),
-  CONSTRAINT oidc_transactions_pkey PRIMARY KEY (transaction_hash),
-  CONSTRAINT oidc_transactions_purpose_check CHECK ((purpose = ANY (ARRAY['sign_in'::text, 'link'::text, 'confirm'::text]))),
-  CONSTRAINT oidc_transactions_session_id_fkey FOREIGN KEY (session_id) REFERENCES sessions(session_id) ON DELETE CASCADE,
-  CONSTRAINT oidc_transactions_transaction_hash_check CHECK ((octet_length(transaction_hash) = 32))
-);
-COMMENT ON TABLE oidc_transactions IS 'sign-ins that wait for the answer of the identity provider; a row goes when it is used';
-COMMENT ON COLUMN oidc_transactions.transaction_hash IS 'SHA-256 of the token in the cookie, from which state, nonce and code verifier follow';
-COMMENT ON COLUMN oidc_transactions.session_id IS 'of a person who links an identity or proves to be there; null for a sign-in';
+COMMENT ON COLUMN memberships.claimed_at IS 'the last sign-in with the claim that gave the role; says nothing of a role that people gave';
 
 CREATE TABLE old_signing_secrets (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
@@ -603,8 +590,6 @@ CREATE INDEX known_browsers_person ON public.known_browsers USING btree (person_
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);
 CREATE INDEX memberships_company ON public.memberships USING btree (company_id);
 CREATE UNIQUE INDEX memberships_once ON public.memberships USING btree (person_id, COALESCE(company_id, ''::text));
-CREATE INDEX oidc_transactions_began ON public.oidc_transactions USING btree (began_at);
-CREATE INDEX oidc_transactions_session ON public.oidc_transactions USING btree (session_id);
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX one_time_links_email ON public.one_time_links USING btree (email_key);
 CREATE INDEX recovery_codes_person ON public.recovery_codes USING btree (person_id);

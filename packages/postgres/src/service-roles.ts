@@ -158,7 +158,6 @@ export const serviceRoles = {
     known_browsers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     one_time_links: { select: '*', also: ['INSERT', 'DELETE'] },
     identities: { select: '*', also: ['INSERT', 'DELETE'] },
-    oidc_transactions: { select: '*', also: ['INSERT', 'DELETE'] },
     totp_secrets: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     totp_offers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     recovery_codes: { select: '*', also: ['INSERT', 'DELETE'] },

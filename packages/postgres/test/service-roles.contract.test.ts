@@ -304,7 +304,7 @@ describe('what a service needs it may do', () => {
 
   test('report-api knows who is signed in, and notes when and what they look up', async () => {
     const pool = poolOf('report-api')
-    expect(await findSession(pool, Buffer.alloc(32))).toBe(null)
+    expect(await findSession(pool, Buffer.alloc(32), 0)).toBe(null)
     await touchSession(pool, Buffer.alloc(32), Date.now())
     await recordAdminAction(pool, request, { action: 'rows.find', subject: 'app_1', detail: {} })
   })

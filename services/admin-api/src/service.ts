@@ -14,7 +14,7 @@ import { redecisionsResource } from '@tributary/tables/attribution/postgres-rede
 import { openLinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import { mailerOf } from '@tributary/tenancy/people/mail/mailer'
 import { identityProviderOf } from '@tributary/tenancy/people/oidc/identity-provider'
-import { removeExpired } from '@tributary/tenancy/people/remove-expired'
+import { endClaimedRoles, removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { masterKeysResource } from '@tributary/tenancy/resources'
 import { adminDocs } from './admin-docs.ts'
@@ -69,9 +69,12 @@ export const service = defineService({
       name: 'expired_people_rows',
       pause_ms: expired_pause_ms,
       prepare:
-        ({ postgres: pool, now }) =>
-        () =>
-          removeExpired(pool, now()),
+        ({ postgres: pool, now, config }) =>
+        async () => {
+          await removeExpired(pool, now())
+          const { TRIBUTARY_OIDC_ISSUER: issuer, TRIBUTARY_OIDC_ROLE_CLAIM: claim } = config
+          if (issuer === undefined || claim === undefined) await endClaimedRoles(pool)
+        },
     },
   ],
   routes: async (context) => async (app) => {

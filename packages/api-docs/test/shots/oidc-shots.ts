@@ -10,7 +10,6 @@ const callback = 'GET /sign-in/oidc/callback'
 /** Every code of sign-in by an identity provider. `session` is that of somebody whose password was given a moment ago. */
 export async function oidcShots(url: string, provider: TestIdentityProvider, session: SessionHeaders): Promise<Shot[]> {
   const guest = { origin: new URL(url).origin }
-  let begun = 0
   const shot = (route: string, code: string, headers: object, query = ''): Shot => {
     const [method, template = ''] = route.split(' ')
     return { route: `${method} ${prefix}${template}`, code, path: prefix + template + query, headers: { ...headers } }
@@ -25,7 +24,6 @@ export async function oidcShots(url: string, provider: TestIdentityProvider, ses
   ) => {
     provider.accounts.set(subject, { email: `${subject}@example.com`, email_verified: true, ...claims })
     const answer = await fetch(url + prefix + path, { method: 'POST', headers: { ...headers } })
-    begun += 1
     const { authorization_url } = (await answer.json()) as { authorization_url: string }
     const { search } = await provider.signIn(authorization_url, subject)
     return shot(callback, code, { cookie: answer.headers.getSetCookie()[0]!.split(';')[0] }, search)
@@ -43,7 +41,6 @@ export async function oidcShots(url: string, provider: TestIdentityProvider, ses
     await back('oidc_no_role', 'nobody', {}),
     await back('oidc_not_linked', 'ada', {}),
   ]
-  const left = limits.oidc_begun_max - begun - doors.length
   return [
     ...answers,
     shot('GET /sign-in', 'ok', {}),
@@ -55,7 +52,6 @@ export async function oidcShots(url: string, provider: TestIdentityProvider, ses
     shot(begin, 'insecure_address', insecure),
     { ...shot(begin, 'body_too_large', guest), announced_bytes: limits.fx_csv_bytes_max + 1 },
     ...doors.map(([route, headers]) => shot(route, 'ok', headers)),
-    ...Array.from({ length: left }, () => shot(begin, 'ok', guest)),
-    ...doors.map(([route, headers]) => shot(route, 'rate_limited', headers)),
+    shot('DELETE /me/oidc', 'ok', session),
   ]
 }

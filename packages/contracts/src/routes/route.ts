@@ -18,7 +18,7 @@ type NamedSchema = Readonly<Record<string, z.ZodType>>
 
 /** The declaration of a route: the one source of its document, its callers' types and its public address. */
 export interface Route {
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH'
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   /** The whole path, with `:name` for a parameter. */
   path: `/${string}`
   /** The path that the service registers instead, where one handler answers several operations. */

@@ -1,6 +1,7 @@
 import type { InvitePerson } from '@tributary/contracts/admin/people/people'
 import type { Membership, Role } from '@tributary/contracts/admin/people/roles'
 import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
 import type { PoolClient } from 'pg'
 
 type Client = Pick<PoolClient, 'query'>
@@ -22,6 +23,13 @@ export const membershipOf = ({ role, company_id, app_ids }: Omit<InvitePerson, '
 /** Whoever has this email in any case of its letters. */
 export const emailKey = (email: string): string => email.normalize('NFKC').toLowerCase()
 
+/**
+ * SQL: whether a role of the table with this alias counts at a time (Unix epoch ms). One by a claim holds for a while after the last
+ * sign-in that gave it, so that nobody keeps by an open session, or by a password, what the identity provider took away.
+ */
+export const holdsSql = (alias: string, at_ms: string): string =>
+  `(NOT ${alias}.by_claim OR ${alias}.claimed_at > to_timestamp((${at_ms}::float8 - ${limits.claimed_role_ms}) / 1000.0))`
+
 export async function findMembership(
   client: Client,
   person_id: string,
@@ -42,12 +50,13 @@ export async function setMembership(
   now_ms: number,
   by_claim = false,
 ): Promise<void> {
-  await mustBeSpared(client, person_id, company_id, role)
+  await mustBeSpared(client, person_id, { company_id, next: role, now_ms })
   await client.query(
-    `INSERT INTO memberships (person_id, company_id, role, apps, created_at, by_claim)
-     VALUES ($1, $2, $3, $4, to_timestamp($5 / 1000.0), $6)
+    `INSERT INTO memberships (person_id, company_id, role, apps, created_at, by_claim, claimed_at)
+     VALUES ($1, $2, $3, $4, to_timestamp($5 / 1000.0), $6, to_timestamp($5 / 1000.0))
      ON CONFLICT (person_id, coalesce(company_id, ''))
-       DO UPDATE SET role = excluded.role, apps = excluded.apps, by_claim = excluded.by_claim`,
+       DO UPDATE SET role = excluded.role, apps = excluded.apps, by_claim = excluded.by_claim,
+         claimed_at = excluded.claimed_at`,
     [person_id, company_id, role, apps, now_ms, by_claim],
   )
 }
@@ -56,8 +65,13 @@ export async function setMembership(
  * Takes a role away, with the open invitations of the person. An account without any other role is deleted, with the links that would
  * set its password. Throws `last_of_role`.
  */
-export async function removeMembership(client: Client, person_id: string, company_id: string | null): Promise<void> {
-  await mustBeSpared(client, person_id, company_id, null)
+export async function removeMembership(
+  client: Client,
+  person_id: string,
+  company_id: string | null,
+  now_ms: number,
+): Promise<void> {
+  await mustBeSpared(client, person_id, { company_id, next: null, now_ms })
   await removeInvitationsBy(client, person_id)
   await client.query('DELETE FROM memberships WHERE person_id = $1 AND company_id IS NOT DISTINCT FROM $2', [
     person_id,
@@ -87,14 +101,14 @@ const protectedRoles: readonly Role[] = ['owner', 'operator']
 async function mustBeSpared(
   client: Client,
   person_id: string,
-  company_id: string | null,
-  next: Role | null,
+  { company_id, next, now_ms }: { company_id: string | null; next: Role | null; now_ms: number },
 ): Promise<void> {
   const held = await findMembership(client, person_id, company_id)
   if (held === null || held.role === next || !protectedRoles.includes(held.role)) return
   const { rowCount } = await client.query(
-    'SELECT 1 FROM memberships WHERE role = $1 AND company_id IS NOT DISTINCT FROM $2 AND person_id <> $3 LIMIT 1',
-    [held.role, company_id, person_id],
+    `SELECT 1 FROM memberships m WHERE m.role = $1 AND m.company_id IS NOT DISTINCT FROM $2 AND m.person_id <> $3
+       AND ${holdsSql('m', '$4')} LIMIT 1`,
+    [held.role, company_id, person_id, now_ms],
   )
   if (rowCount === 0) throw new CodedError('last_of_role', { message: `This is the last ${held.role}.` })
 }

@@ -72,7 +72,7 @@ export function removePerson(
     const member = await findMember(client, input.email, company_id)
     if (member === null && !invited) throw new CodedError('unknown_person')
     const { email, person_id: subject, held } = member ?? { email: input.email, person_id: 'invitation', held: null }
-    if (member !== null) await removeMembership(client, member.person_id, company_id)
+    if (member !== null) await removeMembership(client, member.person_id, company_id, request.now_ms)
     await recordAdminAction(client, request, {
       ...{ action: 'person.remove', subject, company_id, detail: { email } },
       ...(held === null ? {} : { before: { email, role: held.role, apps: held.apps } }),

@@ -11,9 +11,15 @@ export async function removeExpired(pool: Pool, now_ms: number): Promise<void> {
   await remove(pool, 'sessions', 'session_hash', 'began_at', now_ms - session_ms_max)
   await remove(pool, 'sessions', 'session_hash', 'began_at', now_ms - session_pending_ms_max, 'NOT complete')
   await remove(pool, 'one_time_links', 'link_hash', 'expires_at', now_ms)
-  await remove(pool, 'oidc_transactions', 'transaction_hash', 'began_at', now_ms - limits.oidc_ms_max)
   await remove(pool, 'known_browsers', 'browser_hash', 'seen_at', now_ms - known_browser_ms_max)
   await remove(pool, 'admin_audit_log', 'id', 'at', now_ms - audit_log_days * day_ms)
+}
+
+/** Ends the roles that claims gave: no claim is read any more. */
+export async function endClaimedRoles(pool: Pool): Promise<void> {
+  await pool.query(
+    'UPDATE memberships SET claimed_at = to_timestamp(0) WHERE by_claim AND claimed_at > to_timestamp(0)',
+  )
 }
 
 async function remove(

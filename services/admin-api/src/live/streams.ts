@@ -75,6 +75,7 @@ export function createStreams({ pool, now }: { pool: Pool; now: () => number }):
     const found = await findSessions(
       pool,
       hashes.map((hash) => Buffer.from(hash, 'base64')),
+      now(),
     ).catch(() => null)
     looking = false
     if (found === null) return

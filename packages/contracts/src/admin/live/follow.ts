@@ -71,7 +71,8 @@ export const followRoutes = {
     params: appParams,
     query: z.object({
       install_uuid: id.meta({ description: 'Follow this install; it may still be to come.', example: 'install-1' }),
-      link_id: id.meta({ description: 'Follow the next click of this link.', example: 'k3J9xQb7Zt1a' }),
+      // Without an example: the examples of a query make one request together.
+      link_id: id.meta({ description: 'Follow the next click of this link, instead of an install.' }),
       seconds: seconds('The stream ends after so many seconds; a day when absent.'),
     }),
     answers: {

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { limits } from '../../limits.ts'
 import type { Routes } from '../../routes/route.ts'
+import { Done } from './own-account.ts'
 
 const SignInWays = z.object({
   password: z.boolean().describe('`false`: `TRIBUTARY_PASSWORD_SIGN_IN=off`.'),
@@ -25,7 +26,7 @@ const begun = {
     example: { authorization_url: 'https://id.example.com/authorize?client_id=tributary&state=af0ifjsldkj' },
   },
 }
-const away = ['oidc_off', 'oidc_unavailable', 'rate_limited'] as const
+const away = ['oidc_off', 'oidc_unavailable'] as const
 
 /** The routes of sign-in by an identity provider (OpenID Connect). */
 export const oidcRoutes = {
@@ -81,6 +82,19 @@ export const oidcRoutes = {
     description: 'Needs the password of the last 15 minutes. Replaces a link to another identity of the provider.',
     answers: begun,
     errors: away,
+  },
+  unlinkOidc: {
+    method: 'DELETE',
+    path: '/admin/api/v1/me/oidc',
+    auth: 'session',
+    fresh: true,
+    tag: 'Admin',
+    summary: 'Unlink the identity provider from the own account',
+    description:
+      'Needs the password of the last 15 minutes. The password alone opens the account from then on. Ends all other sessions. Without a link nothing changes.',
+    answers: {
+      200: { schema: { Done }, description: 'No identity opens the account.', example: { done: true } },
+    },
   },
   confirmByOidc: {
     method: 'POST',

@@ -33,7 +33,7 @@ export type Session = z.infer<typeof Session>
 const ConfirmPassword = z.strictObject({ password: givenPassword })
 const ChangePassword = z.strictObject({ password: givenPassword, new_password: newPassword })
 const ConfirmTotp = z.strictObject({ code })
-const Done = z.object({ done: z.literal(true) })
+export const Done = z.object({ done: z.literal(true) })
 const TotpOffered = z.object({ secret: z.string().describe('Base32.'), uri: z.string().describe('For a QR code.') })
 const RecoveryCodes = z.object({
   recovery_codes: z.array(z.string()).describe('Each replaces a code of the authenticator once; shown here only.'),

@@ -27,8 +27,10 @@ export const peopleLimits = {
   known_browser_ms_max: 365 * 24 * 3600 * 1000,
   /** Time for a sign-in at the identity provider. */
   oidc_ms_max: 10 * 60 * 1000,
-  /** Sign-ins at the identity provider that one address may begin in that time. */
-  oidc_begun_max: 100,
+  /** Used sign-ins at the identity provider that a process remembers. */
+  oidc_used_max: 10_000,
+  /** A role by a claim holds so long after the sign-in that gave it. */
+  claimed_role_ms: 24 * 3600 * 1000,
   /** Characters of one part of the answer of the identity provider. */
   oidc_answer_chars_max: 4096,
   /** Entries of the role claim that are read. */

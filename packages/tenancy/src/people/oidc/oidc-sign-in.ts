@@ -30,7 +30,7 @@ export async function signInByOidc(
     const found = await findIdentity(client, identity)
     const request = requestOf(found, email, visitor, now())
     const person_id = found?.person_id ?? (await makePerson(client, identity, email, request))
-    if (settings.role_claim !== undefined) await followClaim(client, person_id, identity, { ...request, person_id })
+    await followClaim(client, person_id, identity, { ...request, person_id })
     await removeWithoutRole(client, person_id)
     const account = await accountById(client, person_id, visitor, now())
     return account === null ? null : begin(client, account, identity, visitor, now())
@@ -105,8 +105,8 @@ async function makePerson(
 }
 
 /**
- * Makes the roles that the provider gave those of its claim. A role that people gave stays as it is, and the last owner and the last
- * operator stay too.
+ * Makes the roles that the provider gave those of its claim; without `TRIBUTARY_OIDC_ROLE_CLAIM` none. A role that people gave stays as it
+ * is, and the last owner and the last operator stay too. Those that are held now hold for another while.
  */
 async function followClaim(client: PoolClient, person_id: string, { role_claim }: Identity, request: AdminRequest) {
   const claimed = await known(client, claimedRoles(role_claim))
@@ -125,11 +125,15 @@ async function followClaim(client: PoolClient, person_id: string, { role_claim }
     if (claimed.some((one) => one.company_id === company_id)) continue
     const before = await findMembership(client, person_id, company_id)
     await spared(async () => {
-      await removeMembership(client, person_id, company_id)
+      await removeMembership(client, person_id, company_id, request.now_ms)
       const entry = { action: 'person.remove', subject: person_id, company_id, detail: { by: 'oidc' } }
       await recordAdminAction(client, request, { ...entry, before: { role: before?.role } })
     })
   }
+  await client.query(
+    'UPDATE memberships SET claimed_at = to_timestamp($2 / 1000.0) WHERE person_id = $1 AND by_claim',
+    [person_id, request.now_ms],
+  )
 }
 
 /** What the last owner or operator would lose stays, and the sign-in goes on. */

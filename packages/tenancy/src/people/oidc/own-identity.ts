@@ -6,7 +6,7 @@ import type { Pool, PoolClient } from 'pg'
 import { recordAdminAction } from '../../companies/admin-audit.ts'
 import { lockPeople } from '../memberships.ts'
 import { requestOf } from '../own-account.ts'
-import { findSessionById, type OpenSession, proveSession, type Visitor } from '../sessions/sessions.ts'
+import { endSessions, findSessionById, type OpenSession, proveSession, type Visitor } from '../sessions/sessions.ts'
 import type { Identity, OidcSettings } from './identity-provider.ts'
 import { checkedEmail, findIdentity, insertIdentity } from './oidc-sign-in.ts'
 import type { OidcTransaction } from './oidc-transactions.ts'
@@ -45,6 +45,18 @@ export function linkIdentity(
   })
 }
 
+/** Unlinks each identity of the person of a session, and ends their other sessions. Their password is known to be set: it was given a moment ago. */
+export function unlinkIdentities({ pool, now }: Deps, session: OpenSession, visitor: Visitor): Promise<void> {
+  return inTransaction(pool, async (client) => {
+    await lockPeople(client)
+    const { rowCount } = await client.query('DELETE FROM identities WHERE person_id = $1', [session.person_id])
+    if (rowCount === 0) return
+    await endSessions(client, session.person_id, session.session_id) // some may have begun by the identity
+    const entry = { action: 'person.unlink', subject: session.person_id, detail: {} }
+    await recordAdminAction(client, requestOf(session, visitor, now()), entry)
+  })
+}
+
 /** Notes that the person of a session has proven to be there since it was asked. Throws `oidc_failed`. */
 export function confirmByOidc(
   { pool, now }: Deps,
@@ -64,7 +76,7 @@ export function confirmByOidc(
 }
 
 async function getOpenSession(client: PoolClient, session_id: string | null, now_ms: number): Promise<OpenSession> {
-  const session = await findSessionById(client, session_id ?? '')
+  const session = await findSessionById(client, session_id ?? '', now_ms)
   if (session === null || !session.complete || hasEnded(session, now_ms))
     throw failed('The session that began it has ended.')
   return session

@@ -44,7 +44,7 @@ export function openSessions({ pool, now, elapsed, logger }: SessionsOptions): S
 
   async function load(session_hash: Buffer): Promise<OpenSession | null> {
     try {
-      const found = await findSession(pool, session_hash)
+      const found = await findSession(pool, session_hash, now())
       const isUsed = found?.complete === true && !hasEnded(found, now())
       if (!isUsed || now() - found.seen_at_ms < limits.session_seen_ms) return found
       await touchSession(pool, session_hash, now())

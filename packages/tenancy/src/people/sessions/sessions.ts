@@ -3,6 +3,7 @@ import type { Membership } from '@tributary/contracts/admin/people/roles'
 import { limits } from '@tributary/contracts/limits'
 import type { SessionTimes } from '@tributary/domain/people/session-rules'
 import type { Pool, PoolClient } from 'pg'
+import { holdsSql } from '../memberships.ts'
 import { makeId, makeToken, tokenHash } from '../random-token.ts'
 
 type Client = Pick<PoolClient, 'query'>
@@ -74,34 +75,35 @@ export async function beginSession(
 }
 
 /** The session of a token, ended ones too; null where there is none. */
-export async function findSession(client: Client, session_hash: Buffer): Promise<OpenSession | null> {
-  return (await findSessions(client, [session_hash])).get(session_hash.toString('base64')) ?? null
+export async function findSession(client: Client, session_hash: Buffer, now_ms: number): Promise<OpenSession | null> {
+  return (await findSessions(client, [session_hash], now_ms)).get(session_hash.toString('base64')) ?? null
 }
 
 /** The sessions of these tokens by base64 of their hashes, ended ones too. Nothing notes that they are used. */
 export async function findSessions(
   client: Client,
   session_hashes: readonly Buffer[],
+  now_ms: number,
 ): Promise<Map<string, OpenSession>> {
-  const rows = await findWhere(client, 's.session_hash = ANY($1)', session_hashes)
+  const rows = await findWhere(client, 's.session_hash = ANY($1)', session_hashes, now_ms)
   return new Map(rows.map(({ session_hash, ...session }) => [session_hash.toString('base64'), session]))
 }
 
 /** The session of an id, an ended one too; null where there is none. */
-export async function findSessionById(client: Client, session_id: string): Promise<OpenSession | null> {
-  const [row] = await findWhere(client, 's.session_id = $1', session_id)
+export async function findSessionById(client: Client, session_id: string, now_ms: number): Promise<OpenSession | null> {
+  const [row] = await findWhere(client, 's.session_id = $1', session_id, now_ms)
   if (row === undefined) return null
   const { session_hash: _, ...session } = row
   return session
 }
 
-async function findWhere(client: Client, condition: string, value: readonly Buffer[] | string) {
+async function findWhere(client: Client, condition: string, value: readonly Buffer[] | string, now_ms: number) {
   const { rows } = await client.query<OpenSession & { session_hash: Buffer }>(
     `SELECT s.session_hash, s.session_id, s.person_id, p.email, s.complete, ${times}, ${epochMs('s.proven_at')} AS proven_at_ms, s.proven_by,
        ARRAY(SELECT json_build_object('role', m.role, 'company_id', m.company_id, 'apps', m.apps)
-             FROM memberships m WHERE m.person_id = s.person_id ORDER BY m.id) AS memberships
+             FROM memberships m WHERE m.person_id = s.person_id AND ${holdsSql('m', '$2')} ORDER BY m.id) AS memberships
      FROM sessions s JOIN people p USING (person_id) WHERE ${condition}`,
-    [value],
+    [value, now_ms],
   )
   return rows
 }
