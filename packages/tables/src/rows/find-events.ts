@@ -4,6 +4,7 @@ import type { FoundEvent } from '@tributary/contracts/admin/rows/find'
 import { limits } from '@tributary/contracts/limits'
 import { bestClaims, type TransactionClaim, transactionOf } from '@tributary/domain/money/claims'
 import { findTransactionClaims } from '../money/transaction-keys.ts'
+import { inSlices } from './in-slices.ts'
 
 type Queries = Pick<Clickhouse, 'query'>
 type LogPosition = Pick<TransactionClaim, 'topic' | 'partition' | 'offset'>
@@ -18,12 +19,6 @@ interface EventRow extends Omit<FoundEvent, 'kind' | 'position' | 'money'>, LogP
   revenue_micros: string | null
   revenue_counts: number
   is_cancelled: number
-}
-
-interface Slice {
-  first_day: string
-  last_day: string
-  events: number
 }
 
 /** Events, and the first of the days that were searched; null: all days with events. */
@@ -41,10 +36,11 @@ export async function findEvents(
   { app_id, id }: { app_id: string; id: string },
   isOver: () => boolean,
 ): Promise<FoundEvents> {
-  const slices = inSlices(await clickhouse.query<{ day: string; events: number }>(daysSql, { app_id }))
-  for (const { first_day, last_day } of slices) {
+  const days = await clickhouse.query<{ day: string; events: number }>(daysSql, { app_id })
+  for (const slice of inSlices(days, ({ events }) => events, limits.find_slice_events)) {
+    const [last_day, first_day] = [slice[0]!.day, slice.at(-1)!.day]
     const rows = await clickhouse.query<EventRow>(eventsSql, { app_id, id, first_day, last_day })
-    const isLast = first_day === slices.at(-1)?.first_day
+    const isLast = first_day === days.at(-1)?.day
     const events_since = isLast ? null : first_day
     if (rows.length > 0) return { found: await withMoney(clickhouse, app_id, rows), events_since }
     if (isOver()) return { found: [], events_since }
@@ -55,18 +51,6 @@ export async function findEvents(
 const daysSql = `
 SELECT toString(t.day) AS day, toUInt64(sum(t.events)) AS events FROM events_per_day_v1 AS t WHERE app_id = {app_id:String}
 GROUP BY t.day ORDER BY t.day DESC`
-
-/** Days from the newest on, as many together as one statement reads. */
-function inSlices(days: readonly { day: string; events: number }[]): Slice[] {
-  const slices: Slice[] = []
-  for (const { day, events } of days) {
-    const last = slices.at(-1)
-    if (last === undefined || last.events + events > limits.find_slice_events)
-      slices.push({ first_day: day, last_day: day, events })
-    else Object.assign(last, { first_day: day, events: last.events + events })
-  }
-  return slices
-}
 
 const eventsSql = `
 SELECT e.install_uuid AS install_uuid, e.event_id AS event_id, e.event_name AS event_name, e.ts_ms AS event_ts_ms,

@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { AppInstall, AppInstallsQuery } from '@tributary/contracts/admin/rows/installs'
 import { limits } from '@tributary/contracts/limits'
+import { inSlices } from './in-slices.ts'
 
 /** Installs of an app to list. */
 export interface InstallFilter
@@ -14,7 +15,8 @@ export interface InstallFilter
 /** The place of an install in the list. */
 export type InstallPosition = Pick<AppInstall, 'installed_at_ms' | 'install_uuid'>
 
-interface Slice {
+/** An hour with installs. */
+interface Hour {
   from_ms: number
   /** Exclusive. */
   to_ms: number
@@ -34,24 +36,15 @@ export async function listInstalls(
   const params = { ...filter, until_ms }
   const found: AppInstall[] = []
   const behind = { at_ms: after?.installed_at_ms ?? 0, at_uuid: after?.install_uuid ?? '' }
-  for (const { from_ms, to_ms } of inSlices(await clickhouse.query<Slice>(hoursSql(filter), params))) {
+  const hours = await clickhouse.query<Hour>(hoursSql(filter), params)
+  for (const slice of inSlices(hours, ({ rows }) => rows, limits.install_slice_rows)) {
+    const [{ to_ms }, { from_ms }] = [slice[0]!, slice.at(-1)!]
     const window = { since_ms: Math.max(filter.since_ms, from_ms), until_ms: Math.min(until_ms, to_ms) }
     const page = { ...behind, limit: limit - found.length }
     found.push(...(await clickhouse.query<AppInstall>(installsSql(filter, after), { ...params, ...window, ...page })))
     if (found.length >= limit) break
   }
   return found.map((row) => ({ ...row, reinstall: Boolean(row.reinstall) }))
-}
-
-/** Neighbours together until they have enough rows. */
-function inSlices(hours: readonly Slice[]): Slice[] {
-  const slices: Slice[] = []
-  for (const hour of hours) {
-    const last = slices.at(-1)
-    if (last === undefined || last.rows + hour.rows > limits.install_slice_rows) slices.push({ ...hour })
-    else Object.assign(last, { from_ms: hour.from_ms, rows: last.rows + hour.rows })
-  }
-  return slices
 }
 
 /** SQL condition for the installs of a window, of a table with the alias `i`. */

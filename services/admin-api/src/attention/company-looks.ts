@@ -6,8 +6,8 @@ import { utcDay } from '@tributary/domain/utc-day'
 import { listApps } from '@tributary/tenancy/companies/apps'
 import { getCompany } from '@tributary/tenancy/companies/tenants'
 import { monthStartMs } from '@tributary/tenancy/quota/quota-key'
+import { readUsage } from '@tributary/tenancy/quota/read-usage'
 import type { AdminApiDeps } from '../deps.ts'
-import { readUsage } from '../routes/usage-route.ts'
 import { item, type Look } from './looked.ts'
 
 type CompanyDeps = Pick<AdminApiDeps, 'pool' | 'keyValue' | 'clickhouse' | 'now'>

@@ -2,11 +2,10 @@ import { addRoute } from '@tributary/admin-http/add-route'
 import { membershipsOf } from '@tributary/admin-http/caller'
 import type { Membership } from '@tributary/contracts/admin/people/roles'
 import { overviewRoutes, type Tiles } from '@tributary/contracts/admin/rows/overview'
-import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { hasRoleOf } from '@tributary/domain/people/rights'
 import type { KeyValue } from '@tributary/key-value/key-value'
-import { quotaKey } from '@tributary/tenancy/quota/quota-key'
+import { readUsage } from '@tributary/tenancy/quota/read-usage'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
 import type { ReportSources } from '../report.ts'
@@ -34,8 +33,8 @@ export function addOverviewRoutes(app: FastifyInstance, deps: OverviewDeps): voi
     const tiles = await runInTurn(reader, reply, (clickhouse) =>
       readTiles({ ...deps, clickhouse }, app_id, periods, now()),
     )
-    const quota = seesCompany(membershipsOf(request), company_id) ? await readQuota(deps, company_id) : null
-    return { periods, tiles, quota }
+    const quota = seesCompany(membershipsOf(request), company_id) ? await readUsage(deps, company_id, now()) : null
+    return { periods, tiles, quota: quota && { used: quota.used, monthly_quota: quota.monthly_quota } }
   })
   addRoute(app, overviewRoutes.getOverview, async ({ query }, request, reply) => {
     const key_id = await getPerson(request)
@@ -75,15 +74,4 @@ async function listReadApps(pool: Pool, memberships: readonly Membership[], afte
     [whole, single, after, limits.overview_apps_max + 1],
   )
   return rows
-}
-
-async function readQuota({ pool, keyValue, now }: OverviewDeps, company_id: string) {
-  const used = await keyValue.get(quotaKey(company_id, now())).catch((cause: unknown) => {
-    throw new CodedError('unavailable', { message: 'The counters are away.', cause })
-  })
-  const { rows } = await pool.query<{ monthly_quota: number | null }>(
-    'SELECT monthly_quota::float8 AS monthly_quota FROM companies WHERE company_id = $1',
-    [company_id],
-  )
-  return { used: used ?? 0, monthly_quota: rows[0]?.monthly_quota ?? null }
 }

@@ -1,6 +1,8 @@
 import type { Tiles } from '@tributary/contracts/admin/rows/overview'
-import { day_ms, limits } from '@tributary/contracts/limits'
+import { day_ms } from '@tributary/contracts/limits'
 import type { ReportName, ReportRow } from '@tributary/contracts/reports'
+import { allPages } from '../answers/all-pages.ts'
+import type { ReportPage } from '../parameters.ts'
 import type { Report, ReportSources } from '../report.ts'
 import { attributionReport } from '../reports/attribution.ts'
 import { cohortsReport } from '../reports/cohorts.ts'
@@ -76,10 +78,12 @@ async function readAll<Name extends ReportName>(
 ): Promise<{ rows: ReportRow<Name>[]; missing_rates: readonly string[] }> {
   const rows: ReportRow<Name>[] = []
   if (asked.since_ms >= asked.until_ms) return { rows, missing_rates: [] }
-  for (const limit = limits.report_csv_page_rows; ; ) {
-    const page = { limit, offset: rows.length, count_rows: false }
-    const result = await report(sources, { ...asked, ...page, filters: {} })
-    rows.push(...result.rows)
-    if (result.rows.length < limit) return { rows, missing_rates: result.missing_rates }
+  const missing_rates = new Set<string>()
+  const read = (page: ReportPage) => report(sources, { ...asked, ...page, count_rows: false, filters: {} })
+  const { since_ms, until_ms } = asked
+  for await (const page of allPages(read, { since_ms, until_ms, limit: 0, offset: 0 })) {
+    rows.push(...(page.rows as ReportRow<Name>[]))
+    for (const currency of page.missing_rates) missing_rates.add(currency)
   }
+  return { rows, missing_rates: [...missing_rates] }
 }
