@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -37,6 +38,7 @@ export async function startOwnEngine(recipe: Recipe): Promise<OwnEngine> {
     const launch = await recipe.launch(dir)
     let current = await start(recipe.name, launch, dir)
     const end = async (word: string) => {
+      current.guard.ref()
       const over = current.guard.exitCode === null ? once(current.guard, 'exit') : null
       current.guard.stdin?.end(word)
       await over
@@ -121,6 +123,9 @@ async function start(name: string, launch: Launch, dir: string): Promise<Started
     child.stdin?.end('keep\n')
     throw error
   }
+  // A process may end without stopping it.
+  child.unref()
+  for (const pipe of [child.stdin, child.stdio[3]]) (pipe as Socket | null)?.unref()
   return { guard: child, pid }
 }
 

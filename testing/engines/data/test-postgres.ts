@@ -1,12 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { openEmbeddedPostgres } from '@tributary/postgres/embedded/embedded-postgres'
 import { migratePostgres } from '@tributary/postgres/migrate'
 import { openPostgres } from '@tributary/postgres/postgres'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
+import { startOwnEngine } from '../own-engine.ts'
+import { launchPostgres, postgres } from '../servers/postgres.ts'
 import { cluster_template, fillFolder } from './template.ts'
 
 export interface TestPostgres {
@@ -19,23 +18,21 @@ interface Server {
   url: string
   /** It has a migrated database by the name of `migrated_database`, which nobody is connected to. */
   has_migrated: boolean
-  close(): Promise<void>
 }
 
 const migrated_database = 'migrated'
 const logger = pino({ level: 'silent' })
 const timeouts = { statement_timeout_ms: 10_000, connect_timeout_ms: 10_000 }
-/** The server of this test file, shared by those who have it open. A test file runs alone in its process. */
-let shared: { server: Promise<Server>; users: number } | undefined
+/** The server of this process and of all test files that it runs. It ends with the process. */
+let shared: Promise<Server> | undefined
 
 /**
  * A fresh, migrated database (`migrated: false`: an empty one) on the server at `TRIBUTARY_TEST_POSTGRES_URL`, else on an
- * embedded one. The server starts with the first and stops with the last that is open: open one in `beforeAll` to keep it.
+ * embedded one, which starts with the first.
  */
 export async function openTestPostgres({ migrated = true } = {}): Promise<TestPostgres> {
-  shared ??= { server: openServer(), users: 0 }
-  shared.users += 1
-  const { url: serverUrl, has_migrated } = await shared.server
+  shared ??= openServer()
+  const { url: serverUrl, has_migrated } = await shared
   const database = `test_${randomBytes(8).toString('hex')}`
   const copied = migrated && has_migrated
   await onServer(serverUrl, `CREATE DATABASE ${database}${copied ? ` TEMPLATE ${migrated_database}` : ''}`)
@@ -52,34 +49,16 @@ export async function openTestPostgres({ migrated = true } = {}): Promise<TestPo
       // The pool does not wait until its connections are closed. One that the server closes fails whatever test runs then.
       await Promise.all(ended)
       await onServer(serverUrl, `DROP DATABASE ${database} WITH (FORCE)`)
-      await leaveServer()
     },
   }
-}
-
-async function leaveServer(): Promise<void> {
-  if (shared === undefined) return
-  shared.users -= 1
-  if (shared.users > 0) return
-  const { server } = shared
-  shared = undefined
-  await (await server).close()
 }
 
 async function openServer(): Promise<Server> {
   const given = process.env.TRIBUTARY_TEST_POSTGRES_URL
-  if (given !== undefined && given !== '') return { url: given, has_migrated: false, close: async () => {} }
-  const data_dir = await mkdtemp(join(tmpdir(), 'tributary-test-postgres-'))
-  await fillFolder(cluster_template, data_dir, makeCluster)
-  const server = await openEmbeddedPostgres({ data_dir, logger })
-  return {
-    url: server.url,
-    has_migrated: true,
-    async close() {
-      await server.close()
-      await rm(data_dir, { recursive: true, force: true })
-    },
-  }
+  if (given !== undefined && given !== '') return { url: given, has_migrated: false }
+  const fill = (data_dir: string) => fillFolder(cluster_template, data_dir, makeCluster)
+  const { url } = await startOwnEngine({ ...postgres, launch: (dir) => launchPostgres(dir, fill) })
+  return { url, has_migrated: true }
 }
 
 /** Leaves a cluster with a migrated database; its others are as PostgreSQL makes them. */
