@@ -25,8 +25,9 @@ export default defineConfig({
         pool: 'forks' as const,
         // Node reads TypeScript itself: no file is transformed, and each process takes what an earlier one compiled (NODE_COMPILE_CACHE).
         experimental: { viteModuleRunner: false, nodeLoader: false },
-        // Files of these rings share processes, which import the code once. A test gives back what it changes outside of itself.
-        isolate: ring !== 'domain' && ring !== 'service',
+        // Files of the other rings share processes, which import the code and load the engine once. A test gives back what it changes
+        // outside of itself.
+        isolate: ring === 'failure' || ring === 'whole' || ring === 'prove',
         restoreMocks: true,
         unstubEnvs: true,
         testTimeout: ring === 'domain' ? 120_000 : hang_ms,
