@@ -142,7 +142,7 @@ function postbackOf({ random, doors, signAak, ios_store_id }: DemoWorld): () => 
   return () => doors.postback(token, unsigned)
 }
 
-/** What the ads of a day cost, told the next morning. */
+/** What the ads of a day cost, uploaded the next morning. */
 export async function payFor(world: DemoWorld, day_start_ms: number, progress: number): Promise<void> {
   const { random, doors, costs_key } = world
   const day = new Date(day_start_ms).toISOString().slice(0, 10)

@@ -81,8 +81,8 @@ export const erasureMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#rewritten-audit-objects',
     promise: 'ids that the service minted move to the new indexes',
     file: 'packages/erasure/src/audit/erase-request.ts',
-    from: '[[is, ids[was]] as const]',
-    to: '[[was, ids[was]] as const]',
+    from: '[[is, values[was]] as const]',
+    to: '[[was, values[was]] as const]',
     tests: [
       'packages/erasure/test/audit/rewrite-audit.domain.test.ts',
       'packages/erasure/test/audit/scan.service.test.ts',
