@@ -573,6 +573,86 @@ ENGINE = ReplacingMergeTree
 ORDER BY (app_id, day, installed_at_ms, install_key, topic, partition, offset, sign)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
 
+CREATE MATERIALIZED VIEW installs_by_dimensions_mv_v1 TO installs_by_dimensions_v1
+(
+    `app_id` LowCardinality(String),
+    `day` Date,
+    `installed_at_ms` Int64,
+    `install_key` UInt64,
+    `partner` LowCardinality(String),
+    `campaign` LowCardinality(String),
+    `ad_group` LowCardinality(String),
+    `creative` LowCardinality(String),
+    `link_id` LowCardinality(String),
+    `sub1` String,
+    `sub2` String,
+    `sub3` String,
+    `sub4` String,
+    `sub5` String,
+    `country` LowCardinality(String),
+    `attribution_type` LowCardinality(String),
+    `reinstall` UInt8,
+    `flagged` UInt8,
+    `sign` Int8,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    day,
+    installed_at_ms,
+    install_key,
+    partner,
+    campaign,
+    ad_group,
+    creative,
+    link_id,
+    sub1,
+    sub2,
+    sub3,
+    sub4,
+    sub5,
+    country,
+    attribution_type,
+    reinstall,
+    notEmpty(fraud_flags) AS flagged,
+    sign,
+    topic,
+    partition,
+    offset
+FROM installs_v1
+WHERE pending = 0;
+
+CREATE TABLE installs_by_dimensions_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the install belongs to',
+    `day` Date COMMENT 'UTC date of installed_at_ms',
+    `installed_at_ms` Int64 COMMENT 'install time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets',
+    `partner` LowCardinality(String) COMMENT 'partner of the click, or organic',
+    `campaign` LowCardinality(String) COMMENT 'campaign of the click, empty when absent',
+    `ad_group` LowCardinality(String) COMMENT 'ad group of the click, empty when absent',
+    `creative` LowCardinality(String) COMMENT 'creative of the click, empty when absent',
+    `link_id` LowCardinality(String) COMMENT 'tracking link of the click, empty when absent',
+    `sub1` String COMMENT 'sub1 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub2` String COMMENT 'sub2 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub3` String COMMENT 'sub3 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub4` String COMMENT 'sub4 of the click, empty when absent' CODEC(ZSTD(1)),
+    `sub5` String COMMENT 'sub5 of the click, empty when absent' CODEC(ZSTD(1)),
+    `country` LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2 of the sender of the install event, empty when unknown',
+    `attribution_type` LowCardinality(String) COMMENT 'method that matched the click, or organic',
+    `reinstall` UInt8 COMMENT '1 for the same device or user within the window',
+    `flagged` UInt8 COMMENT '1 with a fraud flag',
+    `sign` Int8 COMMENT '1 adds the verdict, -1 cancels the one before',
+    `topic` LowCardinality(String) COMMENT 'log position of the decision: topic and identity of the log',
+    `partition` UInt32 COMMENT 'log position of the decision: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position of the decision: offset' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, day, installed_at_ms, install_key, topic, partition, offset, sign)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
 CREATE MATERIALIZED VIEW installs_by_key_mv_v1 TO installs_by_key_v1
 (
     `app_id` LowCardinality(String),

@@ -38,12 +38,14 @@ function typeOf(field: Field): string {
 const indexOf = (pattern: string) => `[field: \`${pattern.slice(1, -1).replace('[0-9]+', `$\{number}`)}\`]`
 
 function rowLines(row: z.ZodObject): string[] {
-  const { properties = {}, patternProperties = {} } = z.toJSONSchema(row, { io: 'output' })
+  const { properties = {}, patternProperties = {}, required = [] } = z.toJSONSchema(row, { io: 'output' })
   const ofDays = Object.entries(patternProperties).map(([pattern, field]) => [indexOf(pattern), field])
   const fields = { ...properties, ...Object.fromEntries(ofDays) }
   return Object.entries(fields as Record<string, Field>).flatMap(([name, field]) => [
     ...(field.description === undefined ? [] : [`    /** ${field.description} */`]),
-    `    ${name}: ${typeOf(field)}`,
+    name in properties && !required.includes(name)
+      ? `    ${name}?: ${typeOf(field)} | undefined`
+      : `    ${name}: ${typeOf(field)}`,
   ])
 }
 

@@ -8,7 +8,7 @@ interface Window {
   until_ms: number
 }
 /** Reports of events. Postbacks have a bench of their own. */
-export type MeasuredReport = Exclude<ReportName, 'skan' | 'costs'>
+export type MeasuredReport = Exclude<ReportName, 'skan' | 'costs' | 'performance'>
 
 /** Sums of micros by `YYYY-MM-DD/CUR`, as `sumMap` gives them. */
 type Money = [keys: string[], micros: (string | number)[]]

@@ -57,35 +57,48 @@ export function newestVerdicts(decisions: readonly DecidedInstall[]): Map<string
   return new Map([...newest].filter(([, { pending }]) => !pending))
 }
 
-/** USD of one unit: a fraction. */
-interface Factor {
+export interface Fraction {
   over: bigint
   under: bigint
 }
 
-function factorOf({ currency, event_ts_ms }: Money, rates: readonly Rate[]): Factor | null {
+/** Micros of a currency, at a time. */
+type Amount = Pick<Money, 'currency' | 'event_ts_ms' | 'micros'>
+
+/** USD of one unit. */
+function factorOf({ currency, event_ts_ms }: Omit<Amount, 'micros'>, rates: readonly Rate[]): Fraction | null {
   if (currency === 'USD') return { over: 1n, under: 1n }
   const rate = rateOf(rates, currency, dayOf(event_ts_ms))
   return rate && { over: BigInt(rate.usd_e5), under: BigInt(rate.units_e5) }
 }
 
 /** True if the day of the money, or a day before it, has a rate of its currency. */
-export const hasRate = (event: Money, rates: readonly Rate[]) => factorOf(event, rates) !== null
+export const hasRate = (event: Omit<Amount, 'micros'>, rates: readonly Rate[]) => factorOf(event, rates) !== null
 
-/** The sum in USD, shared by `sharers`, rounded once, to 4 places, halves away from zero (docs/rules.md#usd). */
-export function usd(money: readonly Money[], rates: readonly Rate[], sharers = 1): number {
+/** The sum in micros of USD. Amounts without a rate add nothing. */
+export function exactUsd(money: readonly Amount[], rates: readonly Rate[]): Fraction {
   const sum = { over: 0n, under: 1n }
   for (const event of money) {
     const { over, under } = factorOf(event, rates) ?? { over: 0n, under: 1n }
     sum.over = sum.over * under + event.micros * over * sum.under
     sum.under *= under
   }
-  const unit = 100n * sum.under * BigInt(sharers)
-  const size = sum.over < 0n ? -sum.over : sum.over
-  const places = Number((size * 2n + unit) / (unit * 2n)) / 10_000
-  return sum.over < 0n ? 0 - places : places
+  return sum
+}
+
+/** The sum in USD, shared by `sharers`, rounded once, to 4 places, halves away from zero (docs/rules.md#usd). */
+export function usd(money: readonly Money[], rates: readonly Rate[], sharers = 1): number {
+  const { over, under } = exactUsd(money, rates)
+  return rounded(over, 100n * under * BigInt(sharers))
+}
+
+/** Ten-thousandths, rounded to whole ones, halves away from zero. */
+export function rounded(over: bigint, under: bigint): number {
+  const size = over < 0n ? -over : over
+  const places = Number((size * 2n + under) / (under * 2n)) / 10_000
+  return over < 0n ? 0 - places : places
 }
 
 /** The currencies of amounts that have no rate. */
-export const lacking = (money: readonly Money[], rates: readonly Rate[]): string[] =>
+export const lacking = (money: readonly Amount[], rates: readonly Rate[]): string[] =>
   sortedSet(money.filter((event) => !hasRate(event, rates)).map(({ currency }) => currency))

@@ -20,6 +20,7 @@ export function afterErasure(
   const closed = new Set(best.filter((event) => event.transaction_id && isErased(event)).map(transactionOf))
   const withoutMoney = (event: SentEvent) => (closed.has(transactionOf(event)) ? { ...event, revenue: null } : event)
   return {
+    ...history,
     events: [
       ...history.events.filter((event) => !isErased(event)),
       ...later.events.filter((event) => !isDropped(event)),

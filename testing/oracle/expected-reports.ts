@@ -1,5 +1,6 @@
 import { countedEvents, countedMoney, hasRate, isRefund, lacking, type Money, newestVerdicts, usd } from './counted.ts'
 import { attributionReport, cohortsReport, ltvReport } from './expected-installs.ts'
+import { performanceReport } from './expected-performance.ts'
 import type { DecidedInstall, History, Rate, SentEvent } from './history.ts'
 import { type ExpectedReport, grouped, inside, keyOfPeriod, passes, type Question } from './question.ts'
 
@@ -11,13 +12,16 @@ export function expectedReports(history: History, app: number, rates: readonly R
   const events = countedEvents(history.events.filter((event) => event.app === app))
   const installs = newestVerdicts(history.decisions.filter((decision) => decision.app === app))
   const money = countedMoney(events)
+  const clicks = (history.clicks ?? []).filter((click) => click.app === app)
+  const costs = (history.costs ?? []).filter((cost) => cost.app === app)
   return {
     attribution: (question: Question) => attributionReport(installs, question),
     revenue: (question: Question) => revenueReport(money, installs, rates, question),
     cohorts: (question: Question) => cohortsReport(events, installs, question),
     events: (question: Question) => eventsReport(events, money, rates, question),
     ltv: (question: Question) => ltvReport(money, installs, rates, question),
-    // A history has no postbacks and no costs: its events and verdicts must make no row here.
+    performance: (question: Question) => performanceReport({ events, money, installs, clicks, costs, rates }, question),
+    // A history has no postbacks, and costs are asked by a test of their own: its events and verdicts must make no row here.
     skan: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
     costs: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
   }

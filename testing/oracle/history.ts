@@ -31,6 +31,33 @@ export interface DecidedInstall extends TestDecision {
   app: number
 }
 
+/** A click as a report sees it. */
+export interface ClickRow extends Partial<Record<ClickLabel, string>> {
+  app: number
+  click_id: string
+  clicked_at_ms: number
+  partner: string
+  /** A filter kept it. */
+  filtered: boolean
+}
+type ClickLabel =
+  | ('campaign' | 'ad_group' | 'creative' | 'link_id' | 'country')
+  | ('sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5')
+
+/** A cost of one upload; an absent text was not told. */
+export interface CostUpload {
+  app: number
+  /** UTC, `YYYY-MM-DD`. */
+  day: string
+  partner: string
+  campaign?: string
+  ad_group?: string
+  country?: string
+  cost: number
+  currency: string
+  as_of_ms: number
+}
+
 /** What one EUR is worth from a day on, in hundred-thousandths: in USD, and in units of a currency. */
 export interface Rate {
   currency: string
@@ -46,6 +73,10 @@ export interface History {
   events: readonly SentEvent[]
   /** Entries in the order of the log. */
   decisions: readonly DecidedInstall[]
+  /** None when absent. */
+  clicks?: readonly ClickRow[]
+  /** In the order of their uploads; none when absent. */
+  costs?: readonly CostUpload[]
 }
 
 /** docs/rules.md#age-of-an-event: the time of an event where it is compared with that of its install. */
@@ -74,7 +105,11 @@ export const eurRates =
   }
 
 /** The history of an app as text, one line an event, a decision or a rate. */
-export function historyText({ events, decisions }: History, app: number, rates: readonly Rate[]): string {
+export function historyText(
+  { events, decisions, clicks = [], costs = [] }: History,
+  app: number,
+  rates: readonly Rate[],
+): string {
   const ofApp = (one: { app: number }) => one.app === app
   const time = (ms: number) => new Date(ms).toISOString()
   return [
@@ -93,10 +128,12 @@ export function historyText({ events, decisions }: History, app: number, rates: 
       .map((d) =>
         [
           ...[`verdict of ${d.install_uuid}`, time(d.installed_at_ms)],
-          ...(d.pending ? ['pending'] : [d.partner, d.attribution_type]),
+          ...(d.pending ? ['pending'] : [d.partner, d.attribution_type, d.campaign, d.ad_group, d.country, d.sub1]),
           ...[d.reinstall && 'reinstall', d.flagged && 'flagged'].filter(Boolean),
         ].join(' '),
       ),
+    ...clicks.filter(ofApp).map((one) => `click ${time(one.clicked_at_ms)} ${JSON.stringify(one)}`),
+    ...costs.filter(ofApp).map((one) => `cost ${JSON.stringify(one)}`),
     ...rates.map(({ currency, day, usd_e5, units_e5 }) => `rate ${currency} ${day} ${usd_e5} USD for ${units_e5}`),
   ].join('\n')
 }

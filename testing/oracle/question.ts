@@ -1,22 +1,26 @@
 import { day_ms } from '@tributary/contracts/limits'
+import type { ReportDimension, ReportGroup } from '@tributary/contracts/report-parameters'
 import { dayOf } from './history.ts'
 
 /** What a report is asked, without its page. */
-export interface Question {
+export interface Question extends Partial<Record<ReportDimension, readonly string[] | undefined>> {
   since_ms: number
   until_ms: number
   /** `day` by default. */
-  group?: 'day' | 'week' | 'month'
-  /** Days of cohorts and ltv. */
+  group?: ReportGroup
+  /** Days of cohorts, ltv and performance. */
   days?: readonly number[]
-  partner?: readonly string[]
+  /** What rows of performance are of; partner and campaign by default. */
+  by?: readonly ReportDimension[]
+  sort?: string
   event_name?: readonly string[]
-  attribution_type?: readonly string[]
 }
 
 export interface ExpectedReport {
-  rows: Record<string, string | number>[]
+  rows: Record<string, string | number | null>[]
   missing_rates: string[]
+  /** Of performance alone. */
+  totals?: Record<string, number | null>
 }
 
 /** True inside a window; its end is not in it. */
@@ -27,8 +31,9 @@ export const inside = ({ since_ms, until_ms }: { since_ms: number; until_ms: num
 export const passes = (filter: readonly string[] | undefined, value: string): boolean =>
   filter === undefined || filter.includes(value)
 
-/** The first day of the period of a time: the day itself, the Monday of its week, or the first of its month. */
+/** The first day of the period of a time: the day itself, the Monday of its week, or the first of its month; empty for `none`. */
 export function keyOfPeriod({ group = 'day' }: Question, ms: number): string {
+  if (group === 'none') return ''
   const day = dayOf(ms)
   if (group === 'month') return `${day.slice(0, 7)}-01`
   const sinceMonday = (new Date(ms).getUTCDay() + 6) % 7

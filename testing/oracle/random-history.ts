@@ -1,7 +1,16 @@
 import { methods, organic } from '@tributary/contracts/attribution/verdict'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import fc from 'fast-check'
-import { type DecidedInstall, dayOf, type History, midnight, type Rate, type SentEvent } from './history.ts'
+import {
+  type ClickRow,
+  type CostUpload,
+  type DecidedInstall,
+  dayOf,
+  type History,
+  midnight,
+  type Rate,
+  type SentEvent,
+} from './history.ts'
 
 /** Start of all histories, and when they are read. Events may be sent until then. It is a Sunday at the end of a year. */
 export const first_ms = Date.UTC(2025, 11, 28)
@@ -59,7 +68,49 @@ const event = fc.record({
   again_ms: fc.constantFrom(null, null, 0, 2, -2),
 })
 
+/** What a click may say; pools are small, so that rows meet. */
+const labels = {
+  campaign: fc.constantFrom('', 'spring', 'Spring', 'ü'),
+  ad_group: fc.constantFrom('', 'g'),
+  creative: fc.constantFrom('', 'c'),
+  link_id: fc.constantFrom('', 'l1', 'l2'),
+  sub1: fc.constantFrom('', 's'),
+  sub5: fc.constantFrom('', 't'),
+}
+const country = fc.constantFrom('', 'DE', 'FR')
+const partner = fc.constantFrom('acme', 'acme_2', 'zen')
+
+/** Clicks on the days of installs; one may come twice. */
+const click: fc.Arbitrary<ClickRow> = fc
+  .record({
+    at: installedAt,
+    n: fc.nat(99),
+    partner,
+    ...labels,
+    country,
+    filtered: fc.constantFrom(false, false, true),
+  })
+  .map(({ at, n, ...rest }) => {
+    const hex = at.toString(16).padStart(12, '0')
+    const click_id = `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-${String(n).padStart(12, '0')}`
+    return { app: 0, clicked_at_ms: at, click_id, ...rest }
+  })
+
+const cost: fc.Arbitrary<CostUpload> = fc.record({
+  app: fc.constant(0),
+  day: fc.nat(4).map((n) => dayOf(first_ms + n * day_ms)),
+  partner,
+  campaign: labels.campaign,
+  ad_group: labels.ad_group,
+  country,
+  cost: fc.constantFrom(0, 1, 12.345678, 0.000001, 999_999_999.999999),
+  currency: fc.constantFrom('USD', 'EUR', 'GBP', 'XXX'),
+  as_of_ms: fc.nat(2),
+})
+
 const decision = fc.record({
+  ...labels,
+  country,
   partner: fc.constantFrom(organic, 'acme', 'acme_2', 'zen'),
   method: fc.constantFrom(...methods),
   reinstall: fc.constantFrom(false, false, true),
@@ -86,10 +137,14 @@ export const randomHistory: fc.Arbitrary<History> = fc
     size: 'medium',
     selector: ({ install_uuid }) => install_uuid,
   })
-  .map((installs) => ({
-    events: byPlace(installs.flatMap(eventsOf)),
-    decisions: byPlace(installs.flatMap(decisionsOf)),
-  }))
+  .chain((installs) =>
+    fc.record({
+      events: fc.constant(byPlace(installs.flatMap(eventsOf))),
+      decisions: fc.constant(byPlace(installs.flatMap(decisionsOf))),
+      clicks: fc.array(click, { maxLength: 6 }).map((clicks) => [...clicks, ...clicks.slice(0, 1)]),
+      costs: fc.array(cost, { maxLength: 6 }),
+    }),
+  )
 
 const byPlace = <Item>(items: readonly (readonly [place: number, item: Item])[]): Item[] =>
   items.toSorted(([a], [b]) => a - b).map(([, item]) => item)
@@ -119,13 +174,14 @@ const eventsOf = ({ install_uuid, installed_at_ms, events }: Install): [number, 
   })
 
 const decisionsOf = ({ install_uuid, installed_at_ms, decisions }: Install): [number, DecidedInstall][] =>
-  decisions.map(({ place, moved_ms, method, partner, pending, reinstall, flagged }) => [
+  decisions.map(({ place, moved_ms, method, partner, pending, reinstall, flagged, country, ...clicked }) => [
     place,
     {
       ...{ app: 0, install_uuid, installed_at_ms: installed_at_ms + moved_ms, pending },
       partner: pending ? '' : partner,
       attribution_type: pending ? '' : partner === organic ? organic : method,
-      ...{ reinstall: reinstall && !pending, flagged: flagged && !pending },
+      ...{ reinstall: reinstall && !pending, flagged: flagged && !pending, country },
+      ...(partner !== organic && clicked),
     },
   ])
 

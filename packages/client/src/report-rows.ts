@@ -98,6 +98,62 @@ export interface ReportRows {
     /** When the service received the upload that counts, Unix epoch ms; the newest of the period. */
     uploaded_at_ms: number
   }
+  performance: {
+    /** Day of the installs, clicks and costs, UTC. Absent with `group=none`. */
+    day?: string | undefined
+    /** `organic` without a click. Absent unless `by` names it. */
+    partner?: string | undefined
+    /** Empty where there is none; `*` on costs that name none. Absent unless `by` names it. */
+    campaign?: string | undefined
+    /** Empty where there is none; `*` on costs that name none. Absent unless `by` names it. */
+    ad_group?: string | undefined
+    /** Empty where there is none. Absent unless `by` names it. */
+    creative?: string | undefined
+    /** Tracking link; empty where there is none. Absent unless `by` names it. */
+    link_id?: string | undefined
+    /** `sub1` of the click; empty where there is none. Absent unless `by` names it. */
+    sub1?: string | undefined
+    /** `sub2` of the click; empty where there is none. Absent unless `by` names it. */
+    sub2?: string | undefined
+    /** `sub3` of the click; empty where there is none. Absent unless `by` names it. */
+    sub3?: string | undefined
+    /** `sub4` of the click; empty where there is none. Absent unless `by` names it. */
+    sub4?: string | undefined
+    /** `sub5` of the click; empty where there is none. Absent unless `by` names it. */
+    sub5?: string | undefined
+    /** ISO 3166-1 alpha-2; empty where it is unknown; `*` on costs that name none. Absent unless `by` names it. */
+    country?: string | undefined
+    /** The method that matched the click, or `organic`. Absent unless `by` names it. */
+    attribution_type?: string | undefined
+    /** Clicks that were not filtered. Null in rows by `sub1` to `sub5` or `attribution_type`, and under a filter by `attribution_type`. */
+    clicks: number | null
+    /** New installs, organic and flagged ones included, reinstalls left out. */
+    installs: number
+    /** Installs of a device or user that had an install before. Not in `installs`. */
+    reinstalls: number
+    /** Those of `installs` with a fraud flag. */
+    fraud_flagged: number
+    /** Money events of `installs` since their install that count, refunds left out. */
+    purchases: number
+    /** Those of `installs` with a purchase above 0 that has an exchange rate. */
+    payers: number
+    /** Counted money of `installs` since their install, refunds subtracted, at the exchange rate of its day. */
+    revenue_usd: number
+    /** Uploaded costs at the exchange rate of their day, rounded to 4 places. Null where none was uploaded, and by or under a filter by what costs never name. */
+    cost_usd: number | null
+    /** `cost_usd` by `installs`; null where there are none. */
+    cpi_usd: number | null
+    /** `revenue_usd` by `cost_usd`, rounded to 4 places; null where `cost_usd` is 0 or null. */
+    roas: number | null
+    /** Those of `installs` with an event in the 24 hours that begin N x 24 hours after the install. */
+    [field: `d${number}_retained`]: number
+    /** `dN_retained` by `installs`, 0 to 1, rounded to 4 places; 0 without any. */
+    [field: `d${number}_rate`]: number
+    /** Counted money from the time of the install to the end of the 24 hours that begin N x 24 hours after the install. */
+    [field: `d${number}_revenue_usd`]: number
+    /** `dN_revenue_usd` by `cost_usd`, rounded to 4 places; null where `cost_usd` is 0 or null. */
+    [field: `d${number}_roas`]: number | null
+  }
   skan: {
     /** Day on which the postback was received, UTC. */
     day: string

@@ -165,8 +165,8 @@ async function* readPages<N extends ReportName>(
   }
 }
 
-function reportPath(name: string, { days, ...params }: ReportParams & { format?: 'csv' }): string {
-  const all = Object.entries({ ...params, days: days?.join(',') })
+function reportPath(name: string, { days, by, ...params }: ReportParams & { format?: 'csv' }): string {
+  const all = Object.entries({ ...params, days: days?.join(','), by: by?.join(',') })
   const sent = all.filter(([, value]) => value !== undefined && value !== null)
   const pairs = sent.flatMap(([key, value]) => [value].flat().map((one): [string, string] => [key, String(one)]))
   return `/api/v1/reports/${encodeURIComponent(name)}?${new URLSearchParams(pairs)}`

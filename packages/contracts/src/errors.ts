@@ -42,6 +42,7 @@ export const errorCatalogue = [
   { code: 'window_too_large', status: 400, surfaces: ['reports', 'admin'] },
   { code: 'invalid_limit', status: 400, surfaces: ['reports', 'admin'] },
   { code: 'invalid_offset', status: 400, surfaces: ['reports', 'admin'] },
+  { code: 'too_many_rows', status: 400, surfaces: ['reports', 'admin'] },
   { code: 'invalid_or_revoked_key', status: 401, surfaces: ['reports'] },
   { code: 'unknown_report', status: 404, surfaces: ['reports', 'admin'] },
   { code: 'unknown_install', status: 404, surfaces: ['reports', 'admin'] },

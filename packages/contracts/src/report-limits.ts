@@ -20,6 +20,10 @@ export const reportLimits = {
   partner_chars_max: 64,
   /** Values of one filter of a report. */
   report_filter_values_max: 100,
+  /** Dimensions in the parameter `by` of a report. */
+  report_dimensions_max: 5,
+  /** Rows of an answer of the report `performance` on all pages; more are refused. */
+  report_grouped_rows_max: 100_000,
   /** Numbers in the parameter `days` of a report, and the largest of them. */
   report_days_max: 10,
   report_day_max: 365,

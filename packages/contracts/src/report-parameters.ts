@@ -27,13 +27,23 @@ export const pageParameters = {
 }
 
 /** The periods that rows may be of. A week begins on Monday (ISO 8601). */
-export const reportGroups = ['day', 'week', 'month'] as const
+export const reportPeriods = ['day', 'week', 'month'] as const
+/** `none`: the whole window. Only the report `performance` takes it. */
+export const reportGroups = [...reportPeriods, 'none'] as const
 export type ReportGroup = (typeof reportGroups)[number]
+
+/** What rows of the report `performance` can be of, besides a period. */
+export const reportDimensions = [
+  ...(['partner', 'campaign', 'ad_group', 'creative', 'link_id'] as const),
+  ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'country', 'attribution_type'] as const),
+] as const
+export type ReportDimension = (typeof reportDimensions)[number]
+export const default_dimensions: readonly ReportDimension[] = ['partner', 'campaign']
 
 /** What the rows of a report are of: `group` of every report, `days` of those with fields of days since the install. */
 export const PeriodParameters = z.object({
   group: z
-    .enum(reportGroups)
+    .enum(reportPeriods)
     .default('day')
     .describe('Period of a row. `day` of a row is the first day of its week (Monday) or month.'),
   /** Parses `0,7,30` to its numbers. */
@@ -61,6 +71,43 @@ export const FormParameters = PeriodParameters.extend({
     .describe('Form of the answer. Without it `Accept: text/csv` gives CSV, anything else JSON.'),
 })
 
+/** The parameters of `performance` besides those: `sort` is checked against the fields of the row. */
+export const GroupingParameters = z.object({
+  /** Parses `partner,country` to its dimensions; empty: none. */
+  by: z
+    .string()
+    .transform((text) => (text === '' ? [] : text.split(',')))
+    .pipe(z.array(z.enum(reportDimensions)).max(limits.report_dimensions_max))
+    .refine((by) => new Set(by).size === by.length)
+    .default([...default_dimensions])
+    .meta({
+      description: `What rows are of, besides the period: up to ${limits.report_dimensions_max} of ${reportDimensions.join(', ')}, separated by commas. Empty: one row a period.`,
+      example: default_dimensions.join(','),
+    }),
+  group: z
+    .enum(reportGroups)
+    .default('day')
+    .describe('Period of a row. `day` of a row is the first day of its week (Monday) or month; `none`: no `day`.'),
+  sort: z.string().optional().meta({
+    description:
+      'Field of the row to order by, with `-` from the greatest down; `null` comes last. By default, and among equals, rows are ordered by day, then by the dimensions.',
+    example: '-installs',
+  }),
+})
+
+const label = (rows: string) =>
+  z
+    .array(z.string().max(limits.campaign_chars_max))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe(`Only rows of this ${rows}; empty: rows that name none. May be repeated.`)
+const sub = (n: number) =>
+  z
+    .array(z.string().max(limits.click_value_chars_max))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe(`Only rows of this \`sub${n}\`; empty: rows that name none. May be repeated.`)
+
 /** A filter keeps the rows whose field of the same name has one of its values. */
 export const filterParameters = {
   event_name: z
@@ -73,16 +120,15 @@ export const filterParameters = {
     .max(limits.report_filter_values_max)
     .optional()
     .describe('Only rows of this partner. May be repeated.'),
-  campaign: z
-    .array(z.string().max(limits.campaign_chars_max))
-    .max(limits.report_filter_values_max)
-    .optional()
-    .describe('Only rows of this campaign; empty: rows that name none. May be repeated.'),
-  ad_group: z
-    .array(z.string().max(limits.campaign_chars_max))
-    .max(limits.report_filter_values_max)
-    .optional()
-    .describe('Only rows of this ad group; empty: rows that name none. May be repeated.'),
+  campaign: label('campaign'),
+  ad_group: label('ad group'),
+  creative: label('creative'),
+  link_id: label('tracking link'),
+  sub1: sub(1),
+  sub2: sub(2),
+  sub3: sub(3),
+  sub4: sub(4),
+  sub5: sub(5),
   country: z
     .array(z.string().max(2).toUpperCase())
     .max(limits.report_filter_values_max)

@@ -31,6 +31,8 @@ export interface DayFields {
   always: readonly number[]
   /** The further days of an answer whose request has no `days`. */
   default: readonly number[]
+  /** The columns of a day stand together; otherwise those of a suffix do. */
+  day_by_day?: true
   /** Schema of the field of a day, by its suffix, in the order of the columns. */
   fields: Readonly<Record<string, (n: number | 'N') => z.ZodType>>
 }
@@ -39,8 +41,8 @@ export interface DayFields {
 const anyDay = ({ fields }: DayFields) => ({
   patternProperties: Object.fromEntries(
     Object.entries(fields).map(([suffix, schema]) => {
-      const { type, description } = z.toJSONSchema(schema('N'))
-      return [`^d[0-9]+${suffix}$`, { type, description }]
+      const { $schema: _, ...of_field } = z.toJSONSchema(schema('N'))
+      return [`^d[0-9]+${suffix}$`, of_field]
     }),
   ),
 })
@@ -84,6 +86,69 @@ export const LtvReportRow = z
       ),
   })
   .meta(anyDay(ltvDays))
+
+const roas = (money: string) =>
+  z
+    .number()
+    .nullable()
+    .describe(`\`${money}\` by \`cost_usd\`, rounded to 4 places; null where \`cost_usd\` is 0 or null.`)
+export const performanceDays = {
+  always: [],
+  default: [],
+  day_by_day: true,
+  fields: {
+    _retained: retained,
+    _rate: (n) =>
+      z.number().describe(`\`d${n}_retained\` by \`installs\`, 0 to 1, rounded to 4 places; 0 without any.`),
+    _revenue_usd: earned,
+    _roas: (n) => roas(`d${n}_revenue_usd`),
+  },
+} satisfies DayFields
+
+const figures = {
+  clicks: count
+    .nullable()
+    .describe(
+      'Clicks that were not filtered. Null in rows by `sub1` to `sub5` or `attribution_type`, and under a filter by `attribution_type`.',
+    ),
+  installs: count.describe('New installs, organic and flagged ones included, reinstalls left out.'),
+  reinstalls: count.describe('Installs of a device or user that had an install before. Not in `installs`.'),
+  fraud_flagged: count.describe('Those of `installs` with a fraud flag.'),
+  purchases: count.describe('Money events of `installs` since their install that count, refunds left out.'),
+  payers: count.describe('Those of `installs` with a purchase above 0 that has an exchange rate.'),
+  revenue_usd: z
+    .number()
+    .describe('Counted money of `installs` since their install, refunds subtracted, at the exchange rate of its day.'),
+  cost_usd: z
+    .number()
+    .nullable()
+    .describe(
+      'Uploaded costs at the exchange rate of their day, rounded to 4 places. Null where none was uploaded, and by or under a filter by what costs never name.',
+    ),
+  cpi_usd: z.number().nullable().describe('`cost_usd` by `installs`; null where there are none.'),
+  roas: roas('revenue_usd'),
+}
+
+/** The figures of `meta.totals`. */
+export const PerformanceTotals = z.object(figures).catchall(z.number().nullable())
+
+const ofRows = (what: string) => z.string().optional().describe(`${what} Absent unless \`by\` names it.`)
+const sub = (n: number) => ofRows(`\`sub${n}\` of the click; empty where there is none.`)
+
+export const PerformanceReportRow = z
+  .object({
+    day: z.iso.date().optional().describe('Day of the installs, clicks and costs, UTC. Absent with `group=none`.'),
+    partner: ofRows('`organic` without a click.'),
+    campaign: ofRows('Empty where there is none; `*` on costs that name none.'),
+    ad_group: ofRows('Empty where there is none; `*` on costs that name none.'),
+    creative: ofRows('Empty where there is none.'),
+    link_id: ofRows('Tracking link; empty where there is none.'),
+    ...{ sub1: sub(1), sub2: sub(2), sub3: sub(3), sub4: sub(4), sub5: sub(5) },
+    country: ofRows('ISO 3166-1 alpha-2; empty where it is unknown; `*` on costs that name none.'),
+    attribution_type: ofRows('The method that matched the click, or `organic`.'),
+    ...figures,
+  })
+  .meta(anyDay(performanceDays))
 
 export const CostsReportRow = z.object({
   day: z.iso.date().describe('Day of the cost, UTC.'),

@@ -1,5 +1,15 @@
 import { z } from 'zod'
-import { exampleWindow, FormParameters, filterParameters, pageParameters } from './report-parameters.ts'
+import {
+  default_dimensions,
+  exampleWindow,
+  FormParameters,
+  filterParameters,
+  GroupingParameters,
+  pageParameters,
+  type ReportDimension,
+  type ReportGroup,
+  reportDimensions,
+} from './report-parameters.ts'
 import {
   AttributionReportRow,
   CohortsReportRow,
@@ -9,6 +19,9 @@ import {
   EventsReportRow,
   LtvReportRow,
   ltvDays,
+  PerformanceReportRow,
+  PerformanceTotals,
+  performanceDays,
   RevenueReportRow,
   SkanReportRow,
 } from './report-rows.ts'
@@ -36,7 +49,7 @@ export const ReportMeta = z.object({
     .int()
     .optional()
     .describe(
-      'On cohorts and ltv: the 24 hours of the largest number of days in the answer are over for installs before this time, to the minute. Figures of later installs may still grow.',
+      'On cohorts, ltv and performance: the 24 hours of the largest number of days in the answer are over for installs before this time, to the minute. Figures of later installs may still grow.',
     ),
   missing_rates: z
     .array(z.string())
@@ -56,6 +69,9 @@ export const ReportMeta = z.object({
     .describe(
       'On skan: a day of the window has more than 1000 groups that no signature proves. Those beyond share rows with an empty `network` and `source`.',
     ),
+  totals: PerformanceTotals.optional().describe(
+    'On performance: the fields of all rows together, on whatever page, without `day` and dimensions.',
+  ),
   hint: z
     .string()
     .optional()
@@ -73,6 +89,7 @@ export const EventsReport = pageOf(EventsReportRow)
 export const LtvReport = pageOf(LtvReportRow)
 export const SkanReport = pageOf(SkanReportRow)
 export const CostsReport = pageOf(CostsReportRow)
+export const PerformanceReport = pageOf(PerformanceReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
@@ -83,6 +100,8 @@ interface ReportDeclaration {
   row: z.ZodObject
   /** Present where rows have fields of days since the install; the request may name the days. */
   days?: DayFields
+  /** The request says what rows are of (`by`), and their order. */
+  grouped?: true
   /** `pageOf` the row, under its name in the document. */
   page: Record<string, z.ZodType>
   example: object
@@ -153,6 +172,20 @@ export const reports = {
       uploaded_at_ms: Date.UTC(2026, 5, 2, 6),
     },
   },
+  performance: {
+    summary: 'What campaigns brought and cost',
+    description:
+      'Installs of the app by what brought them, what they brought until now, and the clicks and costs of the same period. The window is of install times, and takes each day that it touches whole: `meta` shows it so. Rows are ordered by day, then by the dimensions, unless `sort` says otherwise. More than 100 000 rows on all pages are refused.',
+    row: PerformanceReportRow,
+    days: performanceDays,
+    grouped: true,
+    page: { PerformanceReport },
+    example: {
+      ...{ day: '2026-06-01', partner: 'acme', campaign: 'spring', clicks: 4100, installs: 240, reinstalls: 12 },
+      ...{ fraud_flagged: 3, purchases: 61, payers: 40, revenue_usd: 305.39, cost_usd: 210.5, cpi_usd: 0.8771 },
+      roas: 1.4508,
+    },
+  },
   skan: {
     summary: 'Postbacks of Apple by day, network and source',
     description:
@@ -171,7 +204,13 @@ export type ReportName = keyof typeof reports
 /** A row, with its fields of each day in the answer. */
 export type ReportRow<Name extends ReportName> = Flat<z.infer<(typeof reports)[Name]['row']> & DayColumns<Name>>
 type DayColumns<Name extends ReportName> = (typeof reports)[Name] extends { days: { fields: infer Fields } }
-  ? { [Column in `d${number}${keyof Fields & string}`]: number }
+  ? {
+      [Suffix in keyof Fields & string as `d${number}${Suffix}`]: Fields[Suffix] extends (
+        n: never,
+      ) => z.ZodType<infer Value>
+        ? Value
+        : never
+    }
   : unknown
 type Flat<Row> = { [Field in keyof Row]: Row[Field] }
 export const reportNames = Object.keys(reports) as ReportName[]
@@ -188,11 +227,39 @@ export function daysOf(name: ReportName, requested?: readonly number[]): number[
   return [...new Set([...declared.always, ...(requested ?? declared.default)])].toSorted((a, b) => a - b)
 }
 
-/** The fields of a row in their order; `requested` are the days of the request. */
-export function columnsOf(name: ReportName, requested?: readonly number[]): string[] {
+/** What a request says of the fields of its rows. */
+export interface RequestedFields {
+  days?: readonly number[] | undefined
+  by?: readonly ReportDimension[] | undefined
+  group?: ReportGroup | undefined
+}
+
+/** The fields of a row in their order. */
+export function columnsOf(name: ReportName, { days, by, group }: RequestedFields = {}): string[] {
   const fixed = Object.keys(reports[name].row.shape).filter((field) => !/^d\d/.test(field))
-  const suffixes = Object.keys(daysDeclared(name)?.fields ?? {})
-  return [...fixed, ...suffixes.flatMap((suffix) => daysOf(name, requested).map((n) => `d${n}${suffix}`))]
+  const numbers = daysOf(name, days)
+  const declared = daysDeclared(name)
+  const suffixes = Object.keys(declared?.fields ?? {})
+  const of_days = declared?.day_by_day
+    ? numbers.flatMap((n) => suffixes.map((suffix) => `d${n}${suffix}`))
+    : suffixes.flatMap((suffix) => numbers.map((n) => `d${n}${suffix}`))
+  return [...(isGrouped(name) ? groupedColumns(fixed, by, group) : fixed), ...of_days]
+}
+
+/** Dimensions stand in the order of `by`. */
+function groupedColumns(
+  fixed: readonly string[],
+  by: readonly ReportDimension[] = default_dimensions,
+  group?: ReportGroup,
+): string[] {
+  const keys = new Set<string>(['day', ...reportDimensions])
+  return [...(group === 'none' ? [] : ['day']), ...by, ...fixed.filter((field) => !keys.has(field))]
+}
+
+/** Whether the request says what rows are of. */
+export function isGrouped(name: ReportName): boolean {
+  const declared: ReportDeclaration = reports[name]
+  return declared.grouped === true
 }
 
 /** The filters of a report: those whose field its rows have. */
@@ -206,8 +273,10 @@ export const parametersOf = (name: ReportName): z.ZodObject =>
   z.object({
     ...pageParameters,
     ...filtersOf(name),
-    group,
+    ...(isGrouped(name) ? { by: GroupingParameters.shape.by } : {}),
+    group: isGrouped(name) ? GroupingParameters.shape.group : group,
     ...(daysDeclared(name) === undefined ? {} : { days }),
+    ...(isGrouped(name) ? { sort: GroupingParameters.shape.sort } : {}),
     format,
   })
 
@@ -255,6 +324,7 @@ function reportRoute(name: ReportName): Route {
       'invalid_limit',
       'invalid_offset',
       'invalid_field',
+      ...(isGrouped(name) ? (['too_many_rows'] as const) : []),
     ],
   }
 }

@@ -1,3 +1,4 @@
+import { addDays } from '@tributary/tables/settled/days'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { findRates, firstDays, type RateOf } from './money.ts'
 import type { ReportSources } from './report.ts'
@@ -65,6 +66,12 @@ ORDER BY date`
   return clickhouse.query(sql, { app_id, first_day, last_day: last_day ?? end_of_days, install_days })
 }
 
+/** The first day of events of installs of a day: a clock that is up to 24 hours slow dates them a day early. */
+export const moneyFrom = (install_day: string): string =>
+  install_day > first_date ? addDays(install_day, -1) : install_day
+/** The first day that a Date of ClickHouse holds. */
+export const first_date = '1970-01-01'
+
 /** The days of which settled money is right. */
 export const settledOf = (days: readonly MoneyDay[]): ReadonlySet<string> =>
   new Set(days.filter(({ is_settled }) => is_settled).map(({ day }) => day))
@@ -84,6 +91,13 @@ export interface SpentRates {
   missing_rates: string[]
 }
 
+/** Days of settled money, live ones, and days and currencies besides. */
+interface SpentAtMost {
+  days: readonly MoneyDay[]
+  live: readonly string[]
+  besides?: readonly FxLookup[]
+}
+
 /**
  * The rates of money. They are looked up by a list that may name more than was spent
  * (docs/decisions/money.md#rates-are-looked-up-by-a-longer-list): the currencies of settled days, and of all money on the `live` ones. Only
@@ -92,13 +106,14 @@ export interface SpentRates {
 export async function findSpentRates(
   sources: Pick<ReportSources, 'clickhouse' | 'fxRates'>,
   app_id: string,
-  { days, live }: { days: readonly MoneyDay[]; live: readonly string[] },
+  { days, live, besides = [] }: SpentAtMost,
   findSpent: () => Promise<readonly FxLookup[]>,
 ): Promise<SpentRates> {
   const settled = days.filter(({ is_settled }) => is_settled)
   const at_most = [
     ...settled.flatMap(({ day, currencies }) => currencies.map((currency) => ({ day, currency }))),
     ...(await findLiveSpent(sources, app_id, live)),
+    ...besides,
   ].toSorted((a, b) => compare(a.currency, b.currency) || compare(a.day, b.day))
   const rateOf = await findRates(sources.fxRates, at_most)
   const rated = at_most.filter((lookup) => rateOf(lookup) !== null)

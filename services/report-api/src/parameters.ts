@@ -3,14 +3,19 @@ import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import {
   FormParameters,
-  type PeriodParameters,
+  GroupingParameters,
+  type ReportDimension,
   type ReportFilters,
   type ReportFormat,
+  type ReportGroup,
+  reportDimensions,
   reportFormats,
   reportGroups,
+  reportPeriods,
 } from '@tributary/contracts/report-parameters'
-import { filtersOf, parametersOf, type ReportName } from '@tributary/contracts/reports'
-import type { z } from 'zod'
+import { columnsOf, filtersOf, isGrouped, parametersOf, type ReportName } from '@tributary/contracts/reports'
+import { z } from 'zod'
+import { wholeWindowOf } from './window-days.ts'
 
 /** The page of a report that a client requests (docs/api.md#reports). */
 export interface ReportPage {
@@ -30,8 +35,19 @@ export interface RequestedRows {
   count_rows: boolean
 }
 
+/** What the rows of a report are of, and their order. */
+export interface RequestedForm {
+  group: ReportGroup
+  /** Days since the install, in any order; absent without the parameter. */
+  days?: readonly number[] | undefined
+  /** Of the report `performance`, as `sort` is. */
+  by?: readonly ReportDimension[] | undefined
+  /** A field of the row, with `-` before it for the greatest first. */
+  sort?: string | undefined
+}
+
 /** The parameters of a request for a report. */
-export interface RequestedReport extends z.infer<typeof PeriodParameters> {
+export interface RequestedReport extends RequestedForm {
   page: ReportPage
   filters: ReportFilters
   /** Absent where the header `Accept` decides. */
@@ -49,31 +65,45 @@ const window_ms_max = limits.report_window_days_max * day_ms
 
 /**
  * Throws the first fault in the order of docs/rules.md#report-requests: unknown parameters, numbers, order of the window,
- * its size, limit, offset, then filters, `group`, `days` and `format`.
+ * its size, limit, offset, then filters, `by`, `group`, `sort`, `days` and `format`.
  */
 export function parseParameters(report: ReportName, query: Query, now_ms: number): RequestedReport {
   refuseUnknown(report, query)
+  const page = parsePage(query, now_ms)
   return {
-    page: parsePage(query, now_ms),
+    page: isGrouped(report) ? { ...page, ...wholeWindowOf(page) } : page,
     filters: parseFilters(report, query),
-    ...parseForm(query),
+    ...parseForm(report, query),
     all_rows: query.limit === undefined,
     is_window_given: query.since_ms !== undefined && query.until_ms !== undefined,
   }
 }
 
 const formRules: Record<string, string> = {
-  group: `It must be one of: ${reportGroups.join(', ')}.`,
+  by: `It must be up to ${limits.report_dimensions_max} different ones of: ${reportDimensions.join(', ')}.`,
   days: `It must be up to ${limits.report_days_max} numbers of 0 to ${limits.report_day_max}, such as 0,7,30.`,
   format: `It must be one of: ${reportFormats.join(', ')}.`,
 }
 
-/** `days` of a report without such fields is refused before. */
-function parseForm(query: Query) {
-  const parsed = FormParameters.safeParse(query)
-  if (parsed.success) return parsed.data
-  const field = String(parsed.error.issues[0]?.path[0])
-  throw new CodedError('invalid_field', { field, message: formRules[field] ?? '' })
+const GroupedForm = z.object({ ...GroupingParameters.shape, ...FormParameters.omit({ group: true }).shape })
+
+/** `by`, `days` and `sort` of a report without such a parameter are refused before. */
+function parseForm(report: ReportName, query: Query): RequestedForm & { format?: ReportFormat | undefined } {
+  const grouped = isGrouped(report)
+  const parsed = (grouped ? GroupedForm : FormParameters).safeParse(query)
+  if (!parsed.success) {
+    const field = String(parsed.error.issues[0]?.path[0])
+    const periods = `It must be one of: ${(grouped ? reportGroups : reportPeriods).join(', ')}.`
+    throw new CodedError('invalid_field', { field, message: field === 'group' ? periods : (formRules[field] ?? '') })
+  }
+  const form: RequestedForm & { format?: ReportFormat | undefined } = parsed.data
+  const fields = columnsOf(report, form)
+  if (form.sort !== undefined && !fields.includes(form.sort.replace(/^-/, '')))
+    throw new CodedError('invalid_field', {
+      field: 'sort',
+      message: `It must be a field of the row, with - before it from the greatest down: ${fields.join(', ')}.`,
+    })
+  return form
 }
 
 function refuseUnknown(report: ReportName, query: Query): void {
@@ -131,6 +161,13 @@ const orEmpty = (chars: number) =>
 const filterRules: Record<string, string> = {
   campaign: orEmpty(limits.campaign_chars_max),
   ad_group: orEmpty(limits.campaign_chars_max),
+  creative: orEmpty(limits.campaign_chars_max),
+  link_id: orEmpty(limits.campaign_chars_max),
+  sub1: orEmpty(limits.click_value_chars_max),
+  sub2: orEmpty(limits.click_value_chars_max),
+  sub3: orEmpty(limits.click_value_chars_max),
+  sub4: orEmpty(limits.click_value_chars_max),
+  sub5: orEmpty(limits.click_value_chars_max),
   country: 'It must be a code of ISO 3166-1 alpha-2 such as DE.',
   event_name: upTo(limits.event_name_chars_max),
   partner: upTo(limits.partner_chars_max),

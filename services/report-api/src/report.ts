@@ -1,22 +1,19 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import type { ReportFilters, ReportGroup } from '@tributary/contracts/report-parameters'
-import { daysOf, type ReportName, type ReportRow } from '@tributary/contracts/reports'
+import type { ReportFilters } from '@tributary/contracts/report-parameters'
+import { daysOf, type ReportMeta, type ReportName, type ReportRow } from '@tributary/contracts/reports'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { StoreApps } from '@tributary/tenancy/postbacks/store-apps'
-import type { ReportPage, RequestedRows } from './parameters.ts'
+import type { ReportPage, RequestedForm, RequestedRows } from './parameters.ts'
 
 const minute_ms = 60_000
 
 /** What a report answers: the window, the page, and what its rows are of. */
-interface ReportRequest extends ReportPage, RequestedRows {
+interface ReportRequest extends ReportPage, RequestedRows, RequestedForm {
   /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters
-  group: ReportGroup
-  /** Days since the install, in any order; absent without the parameter. */
-  days?: readonly number[] | undefined
 }
 
 /** The data that reports read. */
@@ -37,6 +34,8 @@ interface ReportResult<Name extends ReportName> {
   whole_days?: { since_ms: number; until_ms: number } | undefined
   /** Groups that nothing proves share a row, on some page. */
   groups_folded?: boolean
+  /** Of all rows, on whatever page. */
+  totals?: ReportMeta['totals']
 }
 
 /** A report is a function that gives a page of rows, in the order of docs/rules.md#order-of-report-rows. */

@@ -45,6 +45,12 @@ export function withWholeDays(days: WindowDays, expired_before: string | null): 
   return { ...windowDays({ since_ms, until_ms })!, whole_days: true }
 }
 
+/** The window with both edges moved outward to midnight. */
+export const wholeWindowOf = ({ since_ms, until_ms }: { since_ms: number; until_ms: number }) => ({
+  since_ms: Math.floor(since_ms / day_ms) * day_ms,
+  until_ms: Math.ceil(until_ms / day_ms) * day_ms,
+})
+
 const dayText = (number: number): string => new Date(number * day_ms).toISOString().slice(0, 10)
 
 /** SQL conditions on the roll-ups and on the raw rows. Together they cover each moment of the window once. */
@@ -60,4 +66,5 @@ export const firstDayOf: Readonly<Record<ReportGroup, (day: string) => string>> 
   day: (day) => day,
   week: (day) => `toMonday(${day})`,
   month: (day) => `toStartOfMonth(${day})`,
+  none: () => 'toDate(0)',
 }

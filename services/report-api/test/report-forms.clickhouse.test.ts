@@ -119,7 +119,7 @@ test('CSV has the columns and rows of JSON, harmless for spreadsheets, by Accept
     const days = name === 'cohorts' || name === 'ltv' ? [90, 2] : undefined
     const asked = days === undefined ? '' : `&days=${days}`
     const { body, headers } = await get(randomUUID(), `${name}?${inWindow}&format=csv${asked}`)
-    expect(body).toBe(`${columnsOf(name, days).join(',')}\r\n`)
+    expect(body).toBe(`${columnsOf(name, { days }).join(',')}\r\n`)
     expect(headers['x-mature-until-ms']).toBe(days === undefined ? undefined : String(march(20) - 91 * day_ms))
   }
   const json = await get(app_id, `events?${inWindow}`)

@@ -14,6 +14,17 @@ export interface TestDecision {
   reinstall: boolean
   flagged: boolean
   pending: boolean
+  /** What its click had, and the country of the install; empty when absent. */
+  campaign?: string
+  ad_group?: string
+  creative?: string
+  link_id?: string
+  sub1?: string
+  sub2?: string
+  sub3?: string
+  sub4?: string
+  sub5?: string
+  country?: string
 }
 
 /**
@@ -35,20 +46,35 @@ export function installRows(app_id: string, decisions: readonly TestDecision[], 
 /** A decision that says nothing but what a report sees of it. The one with the higher `offset` was made later. */
 export function toDecision(app_id: string, decision: TestDecision, offset: number): Decision {
   const { install_uuid, installed_at_ms, partner, attribution_type, reinstall, flagged, pending } = decision
+  const { campaign, link_id, sub1, sub2, sub3, sub4, sub5, country } = decision
+  const hasClick = Boolean(decision.ad_group || decision.creative)
+  const click_id = '01970000-0000-7000-8000-000000000001'
   const place = { topic: 'events.accepted.v1@test', partition: 0, offset: 0, index: 0 }
   const verdict: Verdict = {
-    ...{ partner, attribution_type: attribution_type as Verdict['attribution_type'], campaign: null, link_id: null },
-    ...{ click_id: null, ext_click_id: null },
-    ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, reinstall },
+    ...{ partner, attribution_type: attribution_type as Verdict['attribution_type'], reinstall },
+    ...{ campaign: campaign || null, link_id: link_id || null, ext_click_id: null },
+    click_id: hasClick ? click_id : null,
+    ...{ sub1: sub1 || null, sub2: sub2 || null, sub3: sub3 || null, sub4: sub4 || null, sub5: sub5 || null },
     fraud_flags: flagged ? ['fast_install', 'datacenter_ip'] : [],
   }
   return {
     ...{ v: 1, company_id: app_id, app_id, install_uuid, installed_at_ms, received_at_ms: installed_at_ms, place },
-    ...{ pending, verdict: pending ? null : verdict, clicked_at_ms: null, rule_version, candidates: [], clicks: [] },
+    ...{ pending, verdict: pending ? null : verdict, clicked_at_ms: null, rule_version, candidates: [] },
+    clicks: hasClick && !pending ? [clickOf(app_id, click_id, decision)] : [],
+    ...(country && { country }),
     windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
     ...{ decided_at_ms: installed_at_ms, decided_at: { log: 'installs.found.v1@test', offset, try: 1 } },
   }
 }
+
+const clickOf = (app_id: string, click_id: string, decision: TestDecision): Decision['clicks'][number] => ({
+  ...{ v: 1, click_id, company_id: app_id, app_id, link_id: 'l', partner: decision.partner, campaign: null },
+  ...{ ad_group: decision.ad_group || null, creative: decision.creative || null, ext_click_id: null },
+  ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, deep_link: null, lookback_hours: null },
+  ...{ clicked_at_ms: decision.installed_at_ms, filtered_reason: null, ip: '', country: null, user_agent: '' },
+  ...{ os: null, os_major: null, model: null, device_hashes: [] },
+  place: { topic: 'clicks.recorded.v1@test', partition: 0, offset: 0, index: 0 },
+})
 
 /** One block into `installs_v1`; its views fill the tables of the reports. */
 export async function insertInstalls(

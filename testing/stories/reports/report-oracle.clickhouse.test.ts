@@ -54,10 +54,20 @@ function prepare(plan: Plan) {
   const placed = history.decisions.map((decision, place): PlacedDecision => ({ ...decision, place }))
   const events = Math.ceil((history.events.length * before.events) / 10)
   const decisions = Math.ceil((placed.length * before.decisions) / 10)
+  const { clicks = [], costs: uploads = [] } = history
+  // Rows of uploads come in any order: their numbers decide.
+  const costs = uploads.map((one, n) => ({ ...one, number: n + 1 })).toReversed()
+  const cut = Math.ceil(clicks.length / 2)
   return {
     ...{ plan, app_id: newAppId() },
-    earlier: { events: history.events.slice(0, events), decisions: placed.slice(0, decisions) },
-    later: { events: history.events.slice(events), decisions: placed.slice(decisions) },
+    earlier: {
+      ...{ events: history.events.slice(0, events), decisions: placed.slice(0, decisions) },
+      ...{ clicks: clicks.slice(0, cut), costs: costs.slice(0, cut) },
+    },
+    later: {
+      ...{ events: history.events.slice(events), decisions: placed.slice(decisions) },
+      ...{ clicks: clicks.slice(cut), costs: costs.slice(cut) },
+    },
   }
 }
 type Prepared = ReturnType<typeof prepare>
@@ -67,8 +77,10 @@ async function write(prepared: readonly Prepared[], part: 'earlier' | 'later'): 
   const moved = <Item extends object>(items: readonly Item[], n: number) => items.map((item) => ({ ...item, app: n }))
   const events = prepared.flatMap((one, n) => moved(one[part].events, n))
   const decisions = part === 'earlier' ? [] : prepared.flatMap((one, n) => moved(one.later.decisions, n))
+  const clicks = prepared.flatMap((one, n) => moved(one[part].clicks, n))
+  const costs = prepared.flatMap((one, n) => moved(one[part].costs, n))
   await stage.write(
-    { events, decisions },
+    { events, decisions, clicks, costs },
     prepared.map(({ app_id }) => app_id),
   )
 }
@@ -96,13 +108,14 @@ const check = ({ plan, app_id }: Prepared, name: ReportName, question: Question)
 
 async function checkPages({ plan, app_id }: Prepared): Promise<void> {
   const { name, pages } = plan.page
-  const { rows, missing_rates } = expectedReports(plan.history, 0, stage.rates)[name](all)
+  const { rows, missing_rates, totals } = expectedReports(plan.history, 0, stage.rates)[name](all)
   const limit = Math.max(1, Math.ceil(rows.length / pages))
   const found: unknown[] = []
   for (let offset = 0; offset <= rows.length; offset += limit) {
     const page = await stage.ask(name, app_id, { ...all, limit, offset })
     found.push(...page.rows)
     expect(page.missing_rates).toEqual(missing_rates)
+    expect(page.totals).toEqual(totals)
   }
   expect(found).toEqual(rows)
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Click } from '@tributary/contracts/attribution/click'
 import type { Envelope } from '@tributary/contracts/envelope'
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
 import { topics } from '@tributary/contracts/topics'
@@ -11,12 +12,15 @@ import { installWriter } from '@tributary/install-writer/install-writer'
 import { reportApi } from '@tributary/report-api/app'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { createSettler } from '@tributary/tables/settled/settler'
 import { appIdsAsKeys } from '@tributary/testing/builders'
 import { toDecision } from '@tributary/testing/engines/insert-verdicts'
 import { openTestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { expectedReports } from '@tributary/testing/oracle/expected-reports'
 import {
+  type ClickRow,
+  type CostUpload,
   type DecidedInstall,
   eurRates,
   type History,
@@ -41,6 +45,8 @@ export const newAppId = () => `app_${randomBytes(10).toString('hex')}`
  */
 export async function openReportStage({ erased }: { erased?: ErasedRecords } = {}) {
   const clickhouse = await openTestClickhouse()
+  // The engine lets clicks expire by its own clock, and a history may be old.
+  await clickhouse.command('ALTER TABLE clicks_raw_v1 REMOVE TTL')
   const logger = pino({ level: 'silent' })
   const now = () => now_ms
   const broker = memoryBroker(partitions, now)
@@ -86,6 +92,8 @@ export async function openReportStage({ erased }: { erased?: ErasedRecords } = {
         ...part.events.map((event) => recordOfEvent(event, app_ids)),
         ...part.decisions.map((decision) => recordOfDecision(decision, app_ids)),
       ])
+      await insertClicks(clickhouse, part.clicks ?? [], app_ids)
+      await insertCosts(clickhouse, part.costs ?? [], app_ids)
       await untilWritten()
       if (part.events.length > 0) await transactionSweep(clickhouse)()
     },
@@ -126,6 +134,57 @@ export type PlacedDecision = DecidedInstall & { place: number }
 export interface Part {
   events: readonly SentEvent[]
   decisions: readonly PlacedDecision[]
+  clicks?: readonly ClickRow[]
+  /** Each with the number of its upload. */
+  costs?: readonly (CostUpload & { number: number })[]
+}
+
+/** Rows as their writers would have them. */
+async function insertClicks(clickhouse: Clickhouse, clicks: readonly ClickRow[], app_ids: readonly string[]) {
+  if (clicks.length === 0) return
+  const lines = clicks.map(({ app, filtered, ...click }, offset) => {
+    const row = {
+      ...click,
+      app_id: app_ids[app]!,
+      filtered_reason: filtered ? 'bot' : null,
+      ip: '',
+      user_agent: '',
+      device_hashes: [],
+    }
+    return clickLine(row as unknown as Click, { topic: 'clicks.recorded.v1@test', partition: 0, offset, index: 0 })
+  })
+  await clickhouse.insert({
+    table: 'clicks_raw_v1',
+    columns: clickColumns,
+    lines: lines.join('\n'),
+    token: randomBytes(10).toString('hex'),
+  })
+}
+
+async function insertCosts(clickhouse: Clickhouse, costs: NonNullable<Part['costs']>, app_ids: readonly string[]) {
+  if (costs.length === 0) return
+  const columns = [
+    'app_id',
+    'day',
+    'partner',
+    'campaign',
+    'ad_group',
+    'country',
+    'cost_micros',
+    'currency',
+    'as_of_ms',
+    'number',
+  ]
+  const lines = costs.map(({ app, cost, ...one }) => {
+    const row: Record<string, unknown> = { ...one, app_id: app_ids[app]!, cost_micros: Math.round(cost * 1e6) }
+    return JSON.stringify(columns.map((column) => row[column] ?? ''))
+  })
+  await clickhouse.insert({
+    table: 'costs_v1',
+    columns,
+    lines: lines.join('\n'),
+    token: randomBytes(10).toString('hex'),
+  })
 }
 
 function recordOfEvent(sent: SentEvent, app_ids: readonly string[]) {
@@ -156,8 +215,13 @@ async function openHttp(clickhouse: Parameters<typeof reportApi>[0]['clickhouse'
   return {
     close: () => app.close(),
     async ask(name: ReportName, app_id: string, question: Question & { limit?: number; offset?: number }) {
-      const { days, ...rest } = question
-      const asked = { ...rest, ...(days && { days: days.join() }), limit: question.limit ?? 1000 }
+      const { days, by, ...rest } = question
+      const asked = {
+        ...rest,
+        ...(days && { days: days.join() }),
+        ...(by && { by: by.join() }),
+        limit: question.limit ?? 1000,
+      }
       const pairs = Object.entries(asked).flatMap(([field, value]) =>
         [value].flat().map((one): [string, string] => [field, String(one)]),
       )
@@ -165,7 +229,8 @@ async function openHttp(clickhouse: Parameters<typeof reportApi>[0]['clickhouse'
       const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
       expect(answer.statusCode, answer.body).toBe(200)
       const { rows, meta } = answer.json<{ rows: ExpectedReport['rows']; meta: ReportMeta }>()
-      return { rows, missing_rates: meta.missing_rates ?? [] } satisfies ExpectedReport
+      const { missing_rates = [], totals } = meta
+      return { rows, missing_rates, ...(totals && { totals }) } satisfies ExpectedReport
     },
   }
 }

@@ -19,7 +19,8 @@ interface Shown {
  * window cuts. Cohorts show
  * shares alone, on a colour that gets stronger with the share; postbacks leave out rare columns that no row fills.
  */
-export function reportTable({ columns, rows, meta, group, hasColours }: Shown): string {
+export function reportTable({ columns, rows: of_periods, meta, group, hasColours }: Shown): string {
+  const rows = meta.totals === undefined ? of_periods : [...of_periods, totalsRow(columns, meta.totals)]
   const isHeatMap = columns.some((column) => /^d\d+_rate$/.test(column))
   const isFilled = (column: string) => !rare.test(column) || rows.some((row) => Reflect.get(row, column))
   const shown = columns.filter((column) => !(isHeatMap && /^d\d+$/.test(column)) && isFilled(column))
@@ -38,12 +39,18 @@ export function reportTable({ columns, rows, meta, group, hasColours }: Shown): 
   const paint = hasColours && isHeatMap ? paintHeat(shares.reduce((max, share) => Math.max(max, share), 0)) : undefined
   const head = shown.map((column, n) => column.replace(/_rate$/, '') + (isMarked[n] ? ' ' : ''))
   const table = aligned(head, cells, {
-    isNumeric: shown.map((_, n) => values.every((row) => typeof row[n] === 'number')),
+    isNumeric: shown.map((_, n) => values.every((row) => typeof row[n] === 'number' || row[n] === null)),
     paint: (text, row, n) => (shown[n]!.endsWith('_rate') && paint ? paint(text, Number(values[row]![n])) : text),
   })
   const used = new Set<string>(marks.flat())
   const legend = Object.entries(legends).filter(([mark]) => used.has(mark))
   return [table, ...legend.map(([mark, text]) => `${mark} ${text}`)].join('\n')
+}
+
+/** The figures of all rows, under the word in the first column that has none. */
+function totalsRow(columns: readonly string[], totals: object): object {
+  const [first] = columns.filter((column) => !(column in totals))
+  return { ...(first !== undefined && { [first]: 'total' }), ...totals }
 }
 
 const legends = {
@@ -64,7 +71,7 @@ const percent = decimals(1)
 function textOf(column: string, value: unknown): string {
   if (typeof value !== 'number') return cell(value)
   if (column.endsWith('_rate')) return `${percent.format(value * 100)} %`
-  if (/ar\w+_usd$/.test(column)) return perHead.format(value)
+  if (/(ar\w+|cpi)_usd$|roas$/.test(column)) return perHead.format(value)
   return column.endsWith('_usd') ? money.format(value) : whole.format(value)
 }
 
@@ -87,6 +94,7 @@ const cutPeriods =
 
 function periodEnd(day: string, group: ReportGroup): number {
   const begin = new Date(day)
+  if (group === 'none') return Number.POSITIVE_INFINITY
   if (group === 'month') return Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1)
   return begin.getTime() + (group === 'week' ? 7 : 1) * day_ms
 }

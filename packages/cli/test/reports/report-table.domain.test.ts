@@ -67,7 +67,7 @@ day          installs
   })
 
   it('gives USD per install more digits than sums', () => {
-    const columns = columnsOf('ltv', [0])
+    const columns = columnsOf('ltv', { days: [0] })
     const rows = [
       { day: '2026-06-01', partner: 'acme', installs: 4, revenue_usd: 5, d0_revenue_usd: 1.5, d0_arpi_usd: 0.375 },
     ]

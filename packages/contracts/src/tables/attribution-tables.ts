@@ -1,3 +1,4 @@
+import { reportDimensions } from '../report-parameters.ts'
 import { position, same, type Table } from './table.ts'
 
 /**
@@ -97,6 +98,23 @@ export const attributionTables = {
       groups: {
         ...same('app_id', 'day', 'installed_at_ms', 'install_key', 'partner', 'attribution_type', 'reinstall'),
         ...same('sign'),
+        ...position,
+      },
+      values: { flagged: ['max(flagged)', 'max(notEmpty(fraud_flags))'] },
+    },
+  },
+  installs_by_dimensions_v1: {
+    row: 'the same by day of install, with everything that a report groups by',
+    writers: ['install-writer'],
+    readers: ['report-api', 'admin-api', 'eraser', 'settler'],
+    personal: ['install_key', 'installed_at_ms', 'reinstall', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
+    erased_by: { with: 'installs_v1', on: ['day', 'topic', 'partition', 'offset'] },
+    derived: {
+      from: 'installs_v1',
+      where: 'pending = 0',
+      known_by: 'set',
+      groups: {
+        ...same('app_id', 'day', 'installed_at_ms', 'install_key', ...reportDimensions, 'reinstall', 'sign'),
         ...position,
       },
       values: { flagged: ['max(flagged)', 'max(notEmpty(fraud_flags))'] },

@@ -63,6 +63,12 @@ export function factoredUsd(sum: bigint, sharers = 1): number {
   return Number(roundedQuotient(surely, factor_scale * BigInt(sharers) * 100n)) / 10_000
 }
 
+/** One such sum by another one above 0, rounded to 4 places like these. */
+export function factoredRatio(sum: bigint, by: bigint): number {
+  const surely = sum < 0n ? sum - factor_error : sum + factor_error
+  return Number(roundedQuotient(surely * 10_000n, by)) / 10_000
+}
+
 /** `1.25` is 125 / 100. */
 function decimal(text: string): { digits: bigint; scale: bigint } {
   const [whole = '', fraction = ''] = text.split('.')

@@ -3,8 +3,8 @@ import { limits } from '@tributary/contracts/limits'
 import type { ReportPage } from '../parameters.ts'
 
 interface Row {
-  /** The first day of the period that the row is of. */
-  day: string
+  /** The first day of the period that the row is of; absent in rows of the whole window, which are on one page. */
+  day?: string | undefined
 }
 
 /**
@@ -26,7 +26,7 @@ export async function* allPages<Page extends { rows: readonly Row[] }>(
     const isLast = page.rows.length < page_rows
     const rows: readonly Row[] = given === null ? page.rows : rowsAfter(given, page.rows)
     const open = page.rows.at(-1)
-    if (isLast || open === undefined) return yield { ...page, rows, isLast: true }
+    if (isLast || open?.day === undefined) return yield { ...page, rows, isLast: true }
     const complete = rows.filter(({ day }) => day !== open.day)
     if (complete.length > 0) {
       given = null

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { limits } from '@tributary/contracts/limits'
-import { columnsOf } from '@tributary/contracts/reports'
+import { columnsOf, isGrouped } from '@tributary/contracts/reports'
 import { csv_type, csvLine, csvLines } from '@tributary/service-kit/http/csv'
 import { allPages } from './all-pages.ts'
 import { type Answer, type AnsweredPage, isUnchanged, type Totals } from './answer.ts'
@@ -14,8 +14,10 @@ type CsvPage = AnsweredPage & { isLast: boolean }
  */
 export async function answerCsv(answer: Answer): Promise<unknown> {
   const { name, requested, reply, readPage } = answer
-  const columns = columnsOf(name, requested.days)
-  const pages: AsyncGenerator<CsvPage> = requested.all_rows ? allPages(readPage, requested.page) : onePage(answer)
+  const columns = columnsOf(name, requested)
+  const pages: AsyncGenerator<CsvPage> = requested.all_rows
+    ? allPages(readPage, requested.page, isGrouped(name) ? limits.report_grouped_rows_max + 1 : undefined)
+    : onePage(answer)
   const { value: first } = (await pages.next()) as { value: CsvPage }
   const meta = metaOf(answer, first)
   const { missing_rates } = first

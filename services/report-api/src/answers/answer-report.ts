@@ -10,6 +10,7 @@ import { cohortsReport } from '../reports/cohorts.ts'
 import { costsReport } from '../reports/costs.ts'
 import { eventsReport } from '../reports/events.ts'
 import { ltvReport } from '../reports/ltv.ts'
+import { performanceReport } from '../reports/performance.ts'
 import { revenueReport } from '../reports/revenue.ts'
 import { skanReport } from '../reports/skan.ts'
 import type { Owner } from '../turns/fair-pool.ts'
@@ -29,6 +30,7 @@ const answeredReports: { readonly [Name in ReportName]: Report<Name> } = {
   events: eventsReport,
   skan: skanReport,
   ltv: ltvReport,
+  performance: performanceReport,
 }
 
 /** An app, and the key or the person who reads its data. */
@@ -59,7 +61,7 @@ export function createAnswerReport(deps: AnswerReportDeps): AnswerReport {
     const report: Report<ReportName> = answeredReports[name]
     const now_ms = now()
     const requested = parseParameters(name, request.query as Record<string, unknown>, now_ms)
-    const { page: _page, filters, group, days, format = preferredFormat(request) } = requested
+    const { page: _page, filters, group, days, by, sort, format = preferredFormat(request) } = requested
     addVary(reply, 'Accept')
     reply.header('cache-control', 'private, no-cache')
     const { app_id, key_id } = reader
@@ -68,7 +70,7 @@ export function createAnswerReport(deps: AnswerReportDeps): AnswerReport {
     const readPage = async (page: ReportPage) => {
       const started = performance.now()
       const work = (clickhouse: ReportSources['clickhouse']) =>
-        report({ ...deps, clickhouse }, { app_id, ...page, count_rows, filters, group, days })
+        report({ ...deps, clickhouse }, { app_id, ...page, count_rows, filters, group, days, by, sort })
       const result = await runInTurn(reader, reply, work, asked++ > 0)
       return { ...result, elapsed_ms: Math.round(performance.now() - started) }
     }

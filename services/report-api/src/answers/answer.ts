@@ -1,5 +1,5 @@
 import type { ReportFormat } from '@tributary/contracts/report-parameters'
-import type { ReportName } from '@tributary/contracts/reports'
+import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
 import { csv_type } from '@tributary/service-kit/http/csv'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
@@ -8,11 +8,12 @@ import { isKnown, weakTag } from './etag.ts'
 
 /** A page of a report as it came from the engine. */
 export interface AnsweredPage {
-  rows: readonly { day: string }[]
+  rows: readonly { day?: string | undefined }[]
   all_rows: number
   missing_rates: string[]
   whole_days?: { since_ms: number; until_ms: number } | undefined
   groups_folded?: boolean | undefined
+  totals?: ReportMeta['totals']
   /** Waiting included. */
   elapsed_ms: number
 }

@@ -7,7 +7,7 @@ import { partialPeriods } from './partial-periods.ts'
 /** All of `meta` but the time that the answer took (docs/rules.md#report-rows). */
 export function metaOf(
   { name, requested, now_ms }: Answer,
-  { rows, all_rows, missing_rates, whole_days, groups_folded }: AnsweredPage,
+  { rows, all_rows, missing_rates, whole_days, groups_folded, totals }: AnsweredPage,
 ): Omit<ReportMeta, 'elapsed_ms'> {
   const { page, group, days } = requested
   const mature_until_ms = matureUntil(name, days, now_ms)
@@ -22,6 +22,7 @@ export function metaOf(
     ...(missing_rates.length > 0 && { missing_rates }),
     ...(whole_days && { whole_days: true }),
     ...(groups_folded && { groups_folded }),
+    ...(totals && { totals }),
     ...(hint !== null && { hint }),
   }
 }

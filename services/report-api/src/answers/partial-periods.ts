@@ -11,6 +11,7 @@ interface Window {
 export function partialPeriods(window: Window, group: ReportGroup): { first: boolean; last: boolean } | undefined {
   const within = windowDays(window)
   if (within === null) return undefined
+  if (group === 'none') return undefined
   const isBound = (ms: number) => ms === periodStart(ms, group)
   const cut = { first: !isBound(within.since_ms), last: !isBound(within.until_ms) }
   return cut.first || cut.last ? cut : undefined

@@ -1,12 +1,12 @@
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
-import { factoredUsd, usdFactor } from '@tributary/domain/money/money-usd'
+import { factoredUsd } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/tables/settled/days'
 import { isCounted } from '@tributary/tables/settled/sql/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/tables/settled/sql/money'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../find-money.ts'
+import { factorsOf, factorsSql } from '../factors.ts'
+import { findMoneyDays, findSpentRates, first_date, type MoneyDay, moneyFrom, settledOf } from '../find-money.ts'
 import { grownDays, readGrown } from '../grown-money.ts'
-import type { RateOf } from '../money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
@@ -59,11 +59,6 @@ export const ltvReport: Report<'ltv'> = async (
   })
 }
 
-/** The first day of events of installs of a day: a clock that is up to 24 hours slow dates them a day early. */
-const moneyFrom = (install_day: string): string => (install_day > first_date ? addDays(install_day, -1) : install_day)
-/** The first day that a Date of ClickHouse holds. */
-const first_date = '1970-01-01'
-
 /**
  * Days of money from the first day of the window on: installs go on paying behind its end. Days before all money are left out: a
  * window may begin in 1970, and a list of so many days is more than a parameter may have.
@@ -90,22 +85,6 @@ function findLate(unnamed: readonly string[], money_days: readonly MoneyDay[], f
     late_payments: late.filter((day) => with_payments.has(day)),
     late_money: late.filter((day) => !with_payments.has(day)),
   }
-}
-
-/** ClickHouse takes a parameter of 128 KiB at most (`http_max_field_value_size`); a factor has up to 60 bytes. */
-const factors_per_parameter = 1_500
-
-/** The factors of the days and currencies that have a rate, such as `2026-06-01/EUR/10837...`, as parameters. */
-function factorsOf(lookups: readonly FxLookup[], rateOf: RateOf): Record<string, string[]> {
-  const factors = lookups.flatMap(({ day, currency }) => {
-    const rates = rateOf({ day, currency })
-    return rates === null ? [] : [`${day}/${currency}/${usdFactor(rates)}`]
-  })
-  const params: Record<string, string[]> = Object.create(null)
-  for (let at = 0; at === 0 || at < factors.length; at += factors_per_parameter) {
-    params[`factors_${at}`] = factors.slice(at, at + factors_per_parameter)
-  }
-  return params
 }
 
 interface EarnedRow {
@@ -184,11 +163,7 @@ FROM (
   SELECT on AS date, partner, toUInt64(0) AS fresh, arrayCount(n -> n < age, {ns:Array(UInt16)}) AS late, sum(micros * factor) AS usd
   FROM (${earned}
   ) AS earned
-  INNER JOIN (
-    SELECT toDate(factor_of[1]) AS money_day, factor_of[2] AS code, toInt256(factor_of[3]) AS factor
-    FROM (
-      SELECT splitByChar('/', arrayJoin(arrayConcat(${factors.map((name) => `{${name}:Array(String)}`).join(', ')}))) AS factor_of
-    )
+  INNER JOIN (${factorsSql(factors)}
   ) AS factors USING (money_day, code)
   GROUP BY date, partner, late
 )

@@ -1,11 +1,19 @@
 import type { Report, ReportParams } from '@tributary/client/reports'
 import { createServerClient, type ServerClient } from '@tributary/client/server-client'
 import { limits } from '@tributary/contracts/limits'
-import { type ReportGroup, reportGroups } from '@tributary/contracts/report-parameters'
+import {
+  default_dimensions,
+  type ReportDimension,
+  type ReportGroup,
+  reportDimensions,
+  reportGroups,
+  reportPeriods,
+} from '@tributary/contracts/report-parameters'
 import {
   columnsOf,
   daysOf,
   filtersOf,
+  isGrouped,
   parametersOf,
   type ReportName,
   reportNames,
@@ -29,6 +37,8 @@ interface ReportOptions extends Record<string, unknown> {
   until?: number
   group?: ReportGroup
   days?: number[]
+  by?: ReportDimension[]
+  sort?: string
   limit?: number
   all?: boolean
   offset?: number
@@ -48,7 +58,16 @@ function reportCommand(parent: Command, name: ReportName): void {
     .description(reports[name].summary)
     .option('--since <time>', `start: ${instant_forms} (default: 30 days ago)`, instant)
     .option('--until <time>', 'exclusive end; same forms (default: now)', instant)
-    .addOption(new Option('--group <period>', 'period of a row (default: day)').choices(reportGroups))
+    .addOption(
+      new Option('--group <period>', 'period of a row (default: day)').choices(
+        isGrouped(name) ? reportGroups : reportPeriods,
+      ),
+    )
+  if (isGrouped(name)) {
+    command
+      .option('--by <field,field>', `what rows are of, besides the period: ${by_meaning}`, byComma)
+      .option('--sort <field>', 'field of the rows to order by; --sort=-field from the greatest down')
+  }
   if ('days' in parametersOf(name).shape) {
     command.option('--days <n,n>', daysMeaning(name), dayNumbers)
   }
@@ -64,10 +83,10 @@ function reportCommand(parent: Command, name: ReportName): void {
     .addOption(new Option('--csv', 'print CSV as it comes').conflicts('json'))
   command.action(async ({ key: given, keyFile: file, ...options }: ReportOptions) => {
     const key = await readSecret('key', { given, file }, 'TRIBUTARY_SERVER_KEY')
-    const { since, until, group, days, all, offset } = options
+    const { since, until, group, days, by, sort, all, offset } = options
     const limit = all ? undefined : options.limit
     const filtered = Object.fromEntries(filters.map(({ field, attribute }) => [field, options[attribute]]))
-    const params = { since_ms: since, until_ms: until, limit, offset, group, days, ...filtered }
+    const params = { since_ms: since, until_ms: until, limit, offset, group, days, by, sort, ...filtered }
     await showReport(openClient(key), name, params, options).catch(throwCliError)
   })
   secretOption(command, 'key', 'server key (srv_...)', 'TRIBUTARY_SERVER_KEY')
@@ -90,6 +109,8 @@ function daysMeaning(name: ReportName): string {
   const also = besides === '' ? `default: ${alone}` : `always also ${besides}`
   return `up to ${limits.report_days_max} days since the install, such as 0,1,3,7,14,30,60,90 (${also})`
 }
+
+const by_meaning = `up to ${limits.report_dimensions_max} of ${reportDimensions.join(', ')} (default: ${default_dimensions.join(',')})`
 
 const dayNumbers = (text: string): number[] => byComma(text).map(wholeNumberUpTo(limits.report_day_max))
 
@@ -114,8 +135,9 @@ async function showReport(client: ServerClient, name: ReportName, params: Report
 }
 
 /** A table on a terminal, else lines of cells as they are. */
-function textOf(name: ReportName, { days, group = 'day' }: ReportParams, { rows, meta }: Report<ReportName>): string {
-  const columns = columnsOf(name, days)
+function textOf(name: ReportName, params: ReportParams, { rows, meta }: Report<ReportName>): string {
+  const { group = 'day' } = params
+  const columns = columnsOf(name, params)
   if (process.stdout.isTTY) return reportTable({ columns, rows, meta, group, hasColours: hasColours() })
   return table(
     columns,

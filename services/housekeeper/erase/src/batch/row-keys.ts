@@ -45,6 +45,7 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     install_fact_keys_v1: facts.flatMap(withKeys),
     installs_v1: verdicts,
     installs_by_day_v1: decided,
+    installs_by_dimensions_v1: decided,
     installs_by_key_v1: decided,
     install_claims_v1: verdicts.filter(({ has_click }) => has_click === 1),
     installs_pending_v1: verdicts.filter(({ pending }) => pending === 1),

@@ -1,0 +1,54 @@
+import { CodedError } from '@tributary/contracts/errors'
+import { limits } from '@tributary/contracts/limits'
+import { default_dimensions } from '@tributary/contracts/report-parameters'
+import { daysOf } from '@tributary/contracts/reports'
+import { addDays, daysBetween } from '@tributary/tables/settled/days'
+import { activityDays } from '@tributary/tables/settled/sql/cohorts'
+import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import { factorsOf } from '../factors.ts'
+import { findMoneyDays, findSpentRates, moneyFrom, settledOf } from '../find-money.ts'
+import { type Group, pageOf, totalsOf } from '../performance/rows.ts'
+import { type Asked, costCurrenciesSql, partsOf, rowsSql, spentSql } from '../performance/statements.ts'
+import { filterSql, type Report } from '../report.ts'
+import { windowDays } from '../window-days.ts'
+
+/**
+ * Installs of a period by what brought them, what they brought until now, and clicks and costs of the same period
+ * (docs/rules.md#performance-report). A first statement finds the days and currencies of money, as of the report `ltv`. The last one gives all
+ * rows: their number is limited, and the totals, the order by a ratio and the page are made of them here.
+ */
+export const performanceReport: Report<'performance'> = async (
+  sources,
+  { app_id, limit, offset, count_rows: _, filters, group, days: requested, by = default_dimensions, sort, ...window },
+) => {
+  const { clickhouse } = sources
+  const ns = daysOf('performance', requested)
+  const { passes, params: filtered } = filterSql(filters)
+  const asked: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, ...partsOf(by, filters) }
+  const shown = { ...asked, sort, limit, offset }
+  const known = windowDays(window)
+  if (known === null) return { rows: [], all_rows: 0, missing_rates: [], totals: totalsOf([], shown) }
+  const { first_day, last_day } = known
+  const money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
+  const settled = settledOf(money)
+  const money_days = money.map(({ day }) => day)
+  const activity_days = activityDays(
+    daysBetween(first_day, addDays(last_day, 1)).flatMap((day) => ns.filter((n) => n > 0).map((n) => ({ day, n }))),
+  )
+  const params = { app_id, first_day, last_day, money_days, activity_days, ...filtered }
+  const besides = asked.hasCosts ? await clickhouse.query<FxLookup>(costCurrenciesSql, params) : []
+  const live = money_days.filter((day) => !settled.has(day))
+  const { rated, rateOf, missing_rates } = await findSpentRates(sources, app_id, { days: money, live, besides }, () =>
+    clickhouse.query<FxLookup>(spentSql(asked), params),
+  )
+  const factors = factorsOf(rated, rateOf)
+  const sql = rowsSql({ ...asked, factors: Object.keys(factors) })
+  const groups = await clickhouse.query<Group>(sql, { ...params, ...factors })
+  if (groups.length > limits.report_grouped_rows_max) throw tooManyRows()
+  return { rows: pageOf(groups, shown), all_rows: groups.length, missing_rates, totals: totalsOf(groups, shown) }
+}
+
+const tooManyRows = () =>
+  new CodedError('too_many_rows', {
+    message: `An answer may have ${limits.report_grouped_rows_max} rows on all pages. Fewer dimensions, a longer period or a shorter window make less.`,
+  })
