@@ -1,16 +1,17 @@
 import { day_ms } from '@tributary/contracts/limits'
 import { lacking, type Money, usd } from './counted.ts'
 import { correctedTime, type DecidedInstall, type Rate, type SentEvent } from './history.ts'
-import { type ExpectedReport, grouped, inside, keyOfPeriod, passes, type Question } from './question.ts'
+import { type ExpectedReport, grouped, inside, isLabelled, keyOfPeriod, passes, type Question } from './question.ts'
 
 type Installs = ReadonlyMap<string, DecidedInstall>
 
 const installsOf = (installs: Installs, question: Question): DecidedInstall[] =>
   [...installs.values()].filter(
-    ({ installed_at_ms, partner, attribution_type }) =>
+    ({ installed_at_ms, partner, attribution_type, ...one }) =>
       inside(question, installed_at_ms) &&
       passes(question.partner, partner) &&
-      passes(question.attribution_type, attribution_type),
+      passes(question.attribution_type, attribution_type) &&
+      isLabelled(question, one),
   )
 
 /** docs/rules.md#attribution-report */

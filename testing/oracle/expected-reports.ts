@@ -2,7 +2,7 @@ import { countedEvents, countedMoney, hasRate, isRefund, lacking, type Money, ne
 import { attributionReport, cohortsReport, ltvReport } from './expected-installs.ts'
 import { performanceReport } from './expected-performance.ts'
 import type { DecidedInstall, History, Rate, SentEvent } from './history.ts'
-import { type ExpectedReport, grouped, inside, keyOfPeriod, passes, type Question } from './question.ts'
+import { type ExpectedReport, grouped, inside, isLabelled, keyOfPeriod, passes, type Question } from './question.ts'
 
 /**
  * The reports of an app by the words of docs/rules.md#reports: loops over events and decisions, without days that are
@@ -34,7 +34,12 @@ function revenueReport(
   question: Question,
 ): ExpectedReport {
   const partnerOf = ({ install_uuid }: Money) => installs.get(install_uuid)?.partner ?? 'organic'
-  const all = money.filter((event) => inside(question, event.event_ts_ms) && passes(question.partner, partnerOf(event)))
+  const all = money.filter(
+    (event) =>
+      inside(question, event.event_ts_ms) &&
+      passes(question.partner, partnerOf(event)) &&
+      isLabelled(question, installs.get(event.install_uuid)),
+  )
   const rows = grouped(all, (event) => [keyOfPeriod(question, event.event_ts_ms), partnerOf(event)])
   return {
     rows: rows.map(([[day = '', partner = ''], group]) => {

@@ -31,6 +31,15 @@ export const inside = ({ since_ms, until_ms }: { since_ms: number; until_ms: num
 export const passes = (filter: readonly string[] | undefined, value: string): boolean =>
   filter === undefined || filter.includes(value)
 
+/** True if what an install names passes; a label that is absent, or of an install without a verdict, is empty. */
+export const isLabelled = (
+  question: Question,
+  one: { campaign?: string; country?: string; link_id?: string } = {},
+): boolean =>
+  passes(question.campaign, one.campaign ?? '') &&
+  passes(question.country, one.country ?? '') &&
+  passes(question.link_id, one.link_id ?? '')
+
 /** The first day of the period of a time: the day itself, the Monday of its week, or the first of its month; empty for `none`. */
 export function keyOfPeriod({ group = 'day' }: Question, ms: number): string {
   if (group === 'none') return ''

@@ -1,10 +1,12 @@
 import { methods, organic } from '@tributary/contracts/attribution/verdict'
-import { daysOf, filtersOf, type ReportName, reportNames } from '@tributary/contracts/reports'
+import { daysOf, filtersOf, type ReportName, reportNames, reports } from '@tributary/contracts/reports'
 import type { Ask, SendStep } from './steps.ts'
 
-/** The recordings have these behind all others, and no history has costs. */
+/** The recordings have these behind all others. They are older than costs and performance. */
 const recorded_last: readonly ReportName[] = ['events', 'skan']
-const recorded_first = reportNames.filter((name) => name !== 'costs' && !recorded_last.includes(name))
+const recorded_first = reportNames.filter(
+  (name) => name !== 'costs' && name !== 'performance' && !recorded_last.includes(name),
+)
 const names: readonly ReportName[] = [...recorded_first, ...recorded_last]
 /** What an `ask` without `reports` means. */
 const most: readonly string[] = names.filter((name) => name !== 'skan')
@@ -32,7 +34,8 @@ function questionsTo(report: ReportName, ask: Ask): [path: string, accept: strin
     event_name: ask.event_names ?? [],
     attribution_type: [organic, ...methods],
   }
-  const filtered = Object.keys(filtersOf(report)).flatMap((filter) => {
+  const of_rows = Object.keys(filtersOf(report)).filter((filter) => filter in reports[report].row.shape)
+  const filtered = of_rows.flatMap((filter) => {
     const each = (values[filter] ?? []).map((value) => `${filter}=${value}`)
     return [...each.map((one) => whole(one)), ...(each.length > 1 ? [whole(...each.slice(0, 2), 'group=month')] : [])]
   })

@@ -76,17 +76,18 @@ export interface ReportParams {
   days?: readonly number[] | undefined
   /** Only rows with these event names, at most 100 names. Only for the report `events`. */
   event_name?: string | readonly string[] | undefined
-  /** Only rows of these partners, at most 100. Only for the reports `attribution`, `revenue`, `ltv`, `costs` and `performance`. */
+  /** Only rows of these partners, at most 100. Not for `events` and `skan`. */
   partner?: string | readonly string[] | undefined
-  /** Only rows of these campaigns, at most 100; an empty text: rows that name none. Only for the reports `costs` and `performance`. */
+  /** Only rows of these campaigns, at most 100; an empty text: rows that name none. Not for `attribution`, `events` and `skan`. */
   campaign?: string | readonly string[] | undefined
   /** The same for ad groups. Only for the reports `costs` and `performance`. */
   ad_group?: string | readonly string[] | undefined
-  /** The same for countries, such as `DE`. Only for the reports `costs` and `performance`. */
+  /** The same for countries, such as `DE`. */
   country?: string | readonly string[] | undefined
-  /** The same for creatives, ids of tracking links, and subs of clicks. Only for the report `performance`. */
-  creative?: string | readonly string[] | undefined
+  /** The same for ids of tracking links. Only for the reports `revenue`, `cohorts`, `ltv` and `performance`. */
   link_id?: string | readonly string[] | undefined
+  /** The same for creatives and subs of clicks. Only for the report `performance`. */
+  creative?: string | readonly string[] | undefined
   sub1?: string | readonly string[] | undefined
   sub2?: string | readonly string[] | undefined
   sub3?: string | readonly string[] | undefined

@@ -100,12 +100,17 @@ interface ReportDeclaration {
   row: z.ZodObject
   /** Present where rows have fields of days since the install; the request may name the days. */
   days?: DayFields
+  /** Filters by what rows do not show. */
+  filters?: readonly (keyof typeof filterParameters)[]
   /** The request says what rows are of (`by`), and their order. */
   grouped?: true
   /** `pageOf` the row, under its name in the document. */
   page: Record<string, z.ZodType>
   example: object
 }
+
+/** What the newest verdict of an install says. */
+const of_verdicts = ['partner', 'campaign', 'country', 'link_id'] as const
 
 /** Every report that can be requested; other names answer `unknown_report`. */
 export const reports = {
@@ -125,6 +130,7 @@ export const reports = {
     description:
       'Money events of the app by the newest verdict of their install. The window is of event times. Rows are ordered by day, then partner.',
     row: RevenueReportRow,
+    filters: of_verdicts,
     page: { RevenueReport },
     example: { day: '2026-06-01', partner: 'acme', purchases: 31, revenue_usd: 154.69, arppu_usd: 6.7257 },
   },
@@ -133,6 +139,7 @@ export const reports = {
     description:
       'Installs of the app that came back 1, 7 and 30 days after their install. Day N is the 24 hours that begin N x 24 hours after the install, not a calendar day: who installs at 20:00 and comes back at 09:00 the next morning was there on day 0 alone. The window is of install times. Events of an app are corrected by the clock of its phone when it sent them, as install times are. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.',
     row: CohortsReportRow,
+    filters: of_verdicts,
     days: cohortDays,
     page: { CohortsReport },
     example: {
@@ -152,6 +159,7 @@ export const reports = {
     description:
       'Money that the installs of a day brought since their install. The window is of install times. Money of an app is corrected by the clock of its phone when it sent it, as install times are; money from before the install is left out. Installs count as in the report `cohorts`, by the partner of their newest verdict. Rows are ordered by day, then partner.',
     row: LtvReportRow,
+    filters: of_verdicts,
     days: ltvDays,
     page: { LtvReport },
     example: {
@@ -262,9 +270,12 @@ export function isGrouped(name: ReportName): boolean {
   return declared.grouped === true
 }
 
-/** The filters of a report: those whose field its rows have. */
-export const filtersOf = (name: ReportName): Partial<typeof filterParameters> =>
-  Object.fromEntries(Object.entries(filterParameters).filter(([filter]) => filter in reports[name].row.shape))
+/** The filters of a report: those whose field its rows have, and those that it declares. */
+export function filtersOf(name: ReportName): Partial<typeof filterParameters> {
+  const { row, filters = [] }: ReportDeclaration = reports[name]
+  const names: readonly string[] = [...Object.keys(row.shape), ...filters]
+  return Object.fromEntries(Object.entries(filterParameters).filter(([filter]) => names.includes(filter)))
+}
 
 const { group, days, format } = FormParameters.shape
 

@@ -72,6 +72,10 @@ export const moneyFrom = (install_day: string): string =>
 /** The first day that a Date of ClickHouse holds. */
 export const first_date = '1970-01-01'
 
+/** The same days, none of them settled: what a request asks of them is in no settled figure. */
+export const asLive = (days: readonly MoneyDay[]): MoneyDay[] =>
+  days.map((one) => ({ ...one, is_settled: 0, has_payments: 0, only_added: 0, currencies: [] }))
+
 /** The days of which settled money is right. */
 export const settledOf = (days: readonly MoneyDay[]): ReadonlySet<string> =>
   new Set(days.filter(({ is_settled }) => is_settled).map(({ day }) => day))

@@ -73,21 +73,23 @@ const app_id = '{app_id:String}'
 
 /**
  * Rows of a list of a figure in a window, each with its `date`. The engine plans a statement without empty parts faster. `ofLive`
- * is a further condition on the live days.
+ * is a further condition on whole live days, and `ofInstalls` one on all that is not settled.
  */
 export function windowSql<Name extends FigureName>(
   found: FoundDays<Name>,
   list: ListName<Name>,
-  ofLive?: string,
+  { ofLive, ofInstalls }: { ofLive?: string | undefined; ofInstalls?: string | undefined } = {},
 ): string {
   const { name, settled, live, edge } = found
   const { liveSql } = figureOf(name).lists[list]!
+  const of_live = both(ofLive, ofInstalls)
+  const moments = both(momentsOf(name), ofInstalls)!
   const parts = [
     ...(settled.length > 0 ? [settledDaysSql(name, list)] : []),
     ...(live.length > 0
-      ? [liveSql({ app_id, days: `{live_${name}:Array(Date)}`, ...(ofLive && { moments: ofLive }) })]
+      ? [liveSql({ app_id, days: `{live_${name}:Array(Date)}`, ...(of_live && { moments: of_live }) })]
       : []),
-    ...(edge.length > 0 ? [liveSql({ app_id, days: `{edge_${name}:Array(Date)}`, moments: momentsOf(name) })] : []),
+    ...(edge.length > 0 ? [liveSql({ app_id, days: `{edge_${name}:Array(Date)}`, moments })] : []),
   ]
   return parts.length > 0 ? parts.join('\n  UNION ALL') : settledDaysSql(name, list)
 }
@@ -97,11 +99,15 @@ export const settledDaysSql = <Name extends FigureName>(name: Name, list: ListNa
   settledSql(name, list, { app_id, days: `{settled_${name}:Array(Date)}` })
 
 /** The days of a window that are not settled, whole or not, for a report that reads them with a statement of its own. */
-export const liveDays = (name: FigureName) => ({
+export const liveDays = (name: FigureName, ofInstalls?: string) => ({
   app_id,
   days: `arrayConcat({live_${name}:Array(Date)}, {edge_${name}:Array(Date)})`,
-  moments: momentsOf(name),
+  moments: both(momentsOf(name), ofInstalls)!,
 })
+
+/** Both conditions, where both are there. */
+export const both = (one?: string, other?: string): string | undefined =>
+  [one, other].filter((condition) => condition !== undefined).join(' AND ') || undefined
 
 /** The same days, all of them live: a distinct count of a week or a month is no sum of days. */
 export const allLive = <Name extends FigureName>(found: FoundDays<Name>): FoundDays<Name> => ({

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openReports, type Query, type Reports } from './report-stage.ts'
 
 const hour_ms = 3600 * 1000
-const day_ms = 24 * hour_ms
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 
 let reports: Reports

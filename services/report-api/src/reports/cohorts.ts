@@ -2,9 +2,10 @@ import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { addDays } from '@tributary/tables/settled/days'
 import { findSettledCohorts, type SettledCohorts } from '@tributary/tables/settled/find-settled'
 import { activityDays, type CohortPair, retainedSql, settledRetainedSql } from '@tributary/tables/settled/sql/cohorts'
-import type { Report, ReportSources } from '../report.ts'
+import { ofWindowSql } from '../of-installs.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
-import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
+import { both, daysParams, divideDays, type FoundDays, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
  * Installs by period and how many of them came back (docs/rules.md#cohorts-report). The installs of each day
@@ -13,20 +14,23 @@ import { daysParams, type FoundDays, findDays, momentsOf, windowSql } from '../w
  */
 export const cohortsReport: Report<'cohorts'> = async (
   sources,
-  { app_id, limit, offset, count_rows: _, group, days: requested, ...window },
+  { app_id, limit, offset, count_rows: _, filters, group, days: requested, ...window },
 ) => {
   const days = windowDays(window)
   if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
-  const found = await findDays(sources, 'installs', app_id, days)
-  const params = { app_id, ...days, ...daysParams(found) }
-  const installs = await sources.clickhouse.query<InstallsRow>(installsSql(found, firstDayOf[group]('date')), params)
+  const isFiltered = Object.keys(filters).length > 0
+  const ofInstalls = isFiltered ? ofWindowSql(filters, 'installs') : undefined
+  const found = isFiltered ? divideDays('installs', days, new Set()) : await findDays(sources, 'installs', app_id, days)
+  const params = { app_id, ...days, ...daysParams(found), ...filterSql(filters).params }
+  const sql = installsSql(found, firstDayOf[group]('date'), ofInstalls)
+  const installs = await sources.clickhouse.query<InstallsRow>(sql, params)
   const periods = [...Map.groupBy(installs, ({ period }) => period)]
   const page = periods.slice(offset, offset + limit)
   const numbers = daysOf('cohorts', requested)
   const install_days = page.flatMap(([, group]) => group.map(({ install_day }) => install_day))
   // The install event is on day 0, also where the clock of its device was slow (docs/rules.md#cohorts-report).
   const later = numbers.filter((n) => n > 0)
-  const retainedOf = await countRetained(sources, { app_id, ...days }, install_days, later)
+  const retainedOf = await countRetained(sources, params, install_days, { numbers: later, ofInstalls })
   const rows = page.map(([day, group]) => {
     const sum = (count: (row: InstallsRow) => number) => group.reduce((total, row) => total + count(row), 0)
     const came = numbers.map((n) =>
@@ -49,11 +53,11 @@ interface InstallsRow {
   installs: number
 }
 
-const installsSql = (found: FoundDays<'installs'>, period: string) => `
+const installsSql = (found: FoundDays<'installs'>, period: string, ofInstalls?: string) => `
 SELECT toString(${period}) AS period, toString(date) AS install_day, sum(fresh) AS installs
 FROM (
   SELECT date, installs AS fresh
-  FROM (${windowSql(found, 'groups')}
+  FROM (${windowSql(found, 'groups', { ofInstalls })}
   )
 )
 GROUP BY date
@@ -80,19 +84,19 @@ async function countRetained(
   { clickhouse }: ReportSources,
   window: WindowDays & { app_id: string },
   install_days: readonly string[],
-  numbers: readonly number[],
+  { numbers, ofInstalls }: { numbers: readonly number[]; ofInstalls: string | undefined },
 ): Promise<RetainedOf> {
   const { app_id, whole_from, whole_to } = window
-  const isWhole = (day: string) => day >= whole_from && day < whole_to
-  const [from, last] = [install_days.find(isWhole), install_days.findLast(isWhole)]
+  const mayBeSettled = (day: string) => ofInstalls === undefined && day >= whole_from && day < whole_to
+  const [from, last] = [install_days.find(mayBeSettled), install_days.findLast(mayBeSettled)]
   const range = from === undefined || last === undefined ? null : { app_id, from, to: addDays(last, 1), numbers }
   const found: SettledCohorts = range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, range)
-  const edges = install_days.filter((day) => !isWhole(day)).flatMap((day) => numbers.map((n) => ({ day, n })))
+  const edges = install_days.filter((day) => !mayBeSettled(day)).flatMap((day) => numbers.map((n) => ({ day, n })))
   // A day without installs needs no look at events.
   const with_installs = new Set(install_days)
   const live = [...found.live.filter(({ day }) => with_installs.has(day)), ...edges]
   const parts: SettledCohorts = { settled: found.settled, live }
-  const rows = await clickhouse.query<CohortPair & { came: number }>(retainedSqlOf(parts), {
+  const rows = await clickhouse.query<CohortPair & { came: number }>(retainedSqlOf(parts, ofInstalls), {
     ...window,
     ...Object.fromEntries(
       Object.entries(parts).flatMap(([part, pairs]: [string, CohortPair[]]) => [
@@ -114,9 +118,13 @@ const pairsOf = (part: 'settled' | 'live') => ({
 })
 
 const settledPairs = settledRetainedSql(pairsOf('settled'))
-const livePairs = retainedSql({ ...pairsOf('live'), moments: momentsOf('installs') })
+const livePairsOf = (ofInstalls?: string) =>
+  retainedSql({ ...pairsOf('live'), moments: both(momentsOf('installs'), ofInstalls)! })
 
-const retainedSqlOf = ({ settled, live }: SettledCohorts) => `
+function retainedSqlOf({ settled, live }: SettledCohorts, ofInstalls?: string): string {
+  const livePairs = livePairsOf(ofInstalls)
+  return `
 SELECT toString(date) AS day, n, retained AS came
 FROM (${live.length === 0 ? settledPairs : settled.length === 0 ? livePairs : `${settledPairs} UNION ALL ${livePairs}`}
 )`
+}

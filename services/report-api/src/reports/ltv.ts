@@ -1,3 +1,4 @@
+import type { ReportFilters } from '@tributary/contracts/report-parameters'
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/tables/settled/days'
@@ -5,12 +6,22 @@ import { isCounted } from '@tributary/tables/settled/sql/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/tables/settled/sql/money'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { factorsOf, factorsSql } from '../factors.ts'
-import { findMoneyDays, findSpentRates, first_date, type MoneyDay, moneyFrom, settledOf } from '../find-money.ts'
+import {
+  asLive,
+  findMoneyDays,
+  findSpentRates,
+  first_date,
+  type MoneyDay,
+  moneyFrom,
+  settledOf,
+} from '../find-money.ts'
 import { grownDays, readGrown } from '../grown-money.ts'
+import { ofWindowSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
 import { firstDayOf, windowDays } from '../window-days.ts'
 import {
+  both,
   daysParams,
   divideDays,
   type FoundDays,
@@ -32,17 +43,23 @@ export const ltvReport: Report<'ltv'> = async (
   const known = windowDays(window)
   if (known === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { clickhouse } = sources
-  const { passes, params: filtered } = filterSql(filters)
+  const { of_rows, ofVerdicts } = splitFilters(filters)
+  const { passes } = filterSql(of_rows)
+  const { params: filtered } = filterSql(filters)
   const { first_day, edge_days } = known
   const ns = daysOf('ltv', requested)
-  const stored = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) }, edge_days)
+  const found = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) }, edge_days)
+  const stored = ofVerdicts === null ? found : asLive(found)
   return readGrown({ sources, app_id, stored }, async (money_days, grown) => {
     const divided = divideDays('money', boundsOf(money_days), settledOf(money_days))
     // The live days bring the money that came since a day was settled, too.
     const money = { ...divided, live: [...divided.live, ...grown.grown_days] }
-    const installs = await findDays(sources, 'installs', app_id, known)
+    const installs =
+      ofVerdicts === null
+        ? await findDays(sources, 'installs', app_id, known)
+        : divideDays('installs', known, new Set())
     const late = findLate(money.live, money_days, edge_days[0])
-    const earned = earnedSql(money, late, grown.grown_days.length > 0, passes)
+    const earned = earnedSql(money, late, { hasGrown: grown.grown_days.length > 0, passes, ofVerdicts })
     const params = {
       ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filtered },
       ...{ ...late, ...grown },
@@ -53,7 +70,15 @@ export const ltvReport: Report<'ltv'> = async (
     )
     const factors = factorsOf(rated, rateOf)
     const asked = { limit, offset, count_rows }
-    const sql = pageSql(installs, firstDayOf[group]('date'), earned, passes, Object.keys(factors), allRowsSql(asked))
+    const installsRows = windowSql(installs, 'groups', { ofInstalls: ofWindowSql(ofVerdicts, 'installs') })
+    const sql = pageSql(
+      installsRows,
+      firstDayOf[group]('date'),
+      earned,
+      passes,
+      Object.keys(factors),
+      allRowsSql(asked),
+    )
     const { page, all_rows } = await queryPage<EarnedRow>(clickhouse, sql, { ...params, ...factors, ns }, asked)
     return { rows: page.map((row) => rowOf(row, ns)), all_rows, missing_rates }
   })
@@ -116,16 +141,15 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
 const earnedSql = (
   money: FoundDays<'money'>,
   { late_payments, late_money }: Late,
-  hasGrown: boolean,
-  passes: string,
+  { hasGrown, passes, ofVerdicts }: { hasGrown: boolean; passes: string; ofVerdicts: ReportFilters | null },
 ) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
-      SELECT * FROM (${windowSql(money, 'ltv', hasGrown ? `NOT ${isCounted(grownDays)}` : undefined)}
+      SELECT * FROM (${windowSql(money, 'ltv', { ofLive: hasGrown ? `NOT ${isCounted(grownDays)}` : undefined, ofInstalls: ofWindowSql(ofVerdicts, 'money') })}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
       ${late_payments.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_payments'), edge)}` : ''}
-      ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql(edge, '{late_money:Array(Date)}')}` : ''}
+      ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql({ ...edge, moments: both(edge.moments, ofWindowSql(ofVerdicts, 'installs'))! }, '{late_money:Array(Date)}')}` : ''}
     )
     WHERE ${passes}`
 
@@ -144,7 +168,7 @@ GROUP BY code, money_day
 ORDER BY code, money_day`
 
 const pageSql = (
-  installs: FoundDays<'installs'>,
+  installs: string,
   period: string,
   earned: string,
   passes: string,
@@ -155,7 +179,7 @@ SELECT toString(${period}) AS day, partner, sum(fresh) AS installs, groupArrayIf
   ${allRows}
 FROM (
   SELECT date, partner, toUInt64(sum(installs)) AS fresh, toUInt64(0) AS late, toInt256(0) AS usd
-  FROM (${windowSql(installs, 'groups')}
+  FROM (${installs}
   )
   WHERE ${passes}
   GROUP BY date, partner
