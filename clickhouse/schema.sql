@@ -125,6 +125,25 @@ ORDER BY (app_id, match_key, clicked_at_ms, click_id)
 TTL day + toIntervalDay(90)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 128, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
+CREATE TABLE clicks_frozen_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app of the links',
+    `day` Date COMMENT 'UTC date of the clicks',
+    `batch` UUID COMMENT 'run that counted them',
+    `is_mark` UInt8 COMMENT '1: all rows of the batch are there, and the day is frozen',
+    `partner` LowCardinality(String) COMMENT 'partner of the link',
+    `campaign` LowCardinality(String) COMMENT 'campaign of the link, empty when absent',
+    `ad_group` LowCardinality(String) COMMENT 'ad group of the link, empty when absent',
+    `creative` LowCardinality(String) COMMENT 'creative of the link, empty when absent',
+    `link_id` LowCardinality(String) COMMENT 'tracking link',
+    `country` LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2 of the visitor, empty when unknown',
+    `clicks` UInt64 COMMENT 'number of clicks that no filter kept',
+    `frozen_at_ms` Int64 COMMENT 'when they were counted, Unix epoch milliseconds' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, day, batch, is_mark, partner, campaign, ad_group, creative, link_id, country)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
 CREATE TABLE clicks_raw_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app of the link',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { limits } from '@tributary/contracts/limits'
+import { freezeClicks } from '@tributary/tables/attribution/frozen-clicks'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/engines/insert-verdicts'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -132,6 +133,35 @@ test('the performance report equals a table worked out by hand', async () => {
     'day,campaign,clicks,installs,reinstalls,fraud_flagged,purchases,payers,revenue_usd,cost_usd,cpi_usd,roas',
     '2026-03-01,c,0,0,0,0,0,0,0,0,,',
   ])
+})
+
+test('clicks of a frozen day count as they did then, and not by what the counts do not know', async () => {
+  const app_id = randomUUID()
+  const click = (id: string, day: number, of: object) =>
+    `('${app_id}', '${id}', '2026-03-0${day}', ${march(day)}, 'acme', 'spring', '', '${JSON.stringify(of)}')`
+  const insertClicks = (...rows: string[]) =>
+    reports.clickhouse.command(
+      `INSERT INTO clicks_raw_v1 (app_id, click_id, day, clicked_at_ms, partner, campaign, filtered_reason, click) VALUES ${rows.join(', ')}`,
+    )
+  await insertClicks(click('1', 1, { country: 'DE', sub1: 's' }), click('2', 1, {}), click('3', 2, { sub1: 's' }))
+  const ask = async (query: Query = {}) => {
+    const { rows, meta } = await reports.ask('performance', app_id, {
+      ...window,
+      group: 'none',
+      by: 'country',
+      ...query,
+    })
+    return [...rows.map(({ country, clicks }) => [country, clicks]), meta.totals?.clicks]
+  }
+  expect(await ask()).toEqual([['', 2], ['DE', 1], 3])
+  expect(await ask({ sub1: 's' })).toEqual([['', 1], ['DE', 1], 2])
+  await freezeClicks(reports.clickhouse, "toDate('2026-03-02')", { now_ms: 1, signal: new AbortController().signal })
+  await insertClicks(click('4', 1, { country: 'DE' }), click('5', 2, { country: 'FR' }))
+  expect(await ask()).toEqual([['', 2], ['DE', 1], ['FR', 1], 4])
+  await reports.clickhouse.command(`DELETE FROM clicks_raw_v1 WHERE app_id = '${app_id}' AND day = '2026-03-01'`)
+  expect(await ask()).toEqual([['', 2], ['DE', 1], ['FR', 1], 4])
+  expect(await ask({ country: ['DE', 'FR'], link_id: '' })).toEqual([['DE', 1], ['FR', 1], 2])
+  expect(await ask({ sub1: 's' })).toEqual([null])
 })
 
 test.each([

@@ -78,7 +78,7 @@ export const attributionTables = {
     row: 'a verdict (sign 1), or the end of one (sign -1)',
     reread: true,
     writers: ['install-writer'],
-    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api', 'eraser'],
+    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api', 'eraser', 'settler'],
     personal: [
       ...['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
       ...['sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
@@ -105,7 +105,7 @@ export const attributionTables = {
   },
   installs_by_dimensions_v1: {
     row: 'the same by day of install, with everything that a report groups by',
-    writers: ['install-writer'],
+    writers: ['install-writer', 'settler'],
     readers: ['report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
     erased_by: { with: 'installs_v1', on: ['day', 'topic', 'partition', 'offset'] },
@@ -168,6 +168,13 @@ export const attributionTables = {
       groups: { ...same('app_id', 'received_at_ms', 'install_uuid', 'sign'), ...position },
       values: { day: ['max(day)', 'max(day)'] },
     },
+  },
+  clicks_frozen_v1: {
+    row: 'clicks of a day that are counted for ever, or the mark that they are',
+    writers: ['retention'],
+    readers: ['report-api', 'retention'],
+    personal: [],
+    erased_by: { nothing: 'it counts clicks of a link, and the clicks of its days are deleted' },
   },
   click_floods_v1: {
     row: 'whether a source of clicks flooded on a day',

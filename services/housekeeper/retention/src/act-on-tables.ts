@@ -47,7 +47,8 @@ const declaredTables = () =>
     return retention === undefined ? [] : [[name, retention]]
   })
 
-function firstKeptSql({ days, otherwise }: FirstKept, toSql: (day: string) => string): string {
+/** SQL of the first kept day of the app of a row. */
+export function firstKeptSql({ days, otherwise }: FirstKept, toSql: (day: string) => string): string {
   const values = new Map([...days].map(([app_id, day]) => [app_id, toSql(day)]))
   return byAppSql(values, toSql(otherwise ?? '1970-01-01'))
 }

@@ -10,6 +10,7 @@ import { findOpenMarks } from '@tributary/erasure/find-open-marks'
 import { beginBlanking, findLateDays, removeLateDays } from '@tributary/erasure/late-days'
 import { raw_events_lock } from '@tributary/erasure/raw-events-lock'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
+import { freezeClicks } from '@tributary/tables/attribution/frozen-clicks'
 import {
   byAppSql,
   findLackingDays,
@@ -19,7 +20,7 @@ import {
 } from '@tributary/tables/events/raw-expired'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
-import { blankAddresses, deleteDays } from './act-on-tables.ts'
+import { blankAddresses, deleteDays, firstKeptSql } from './act-on-tables.ts'
 import { blankObjects, splitLate } from './blank-objects.ts'
 import { deleteArchives, deletePostbacks, deleteRequests } from './delete-objects.ts'
 import { deleteUnproven } from './delete-unproven.ts'
@@ -82,6 +83,9 @@ export async function runRetention(
   await blankAddresses(at, firstKept(apps, 'keep_ip_days', now_ms))
   await pause(limits.report_run_ms_max, signal)
   signal.throwIfAborted()
+  //    Clicks are counted for ever, days before the engine lets them expire by itself.
+  const frozen = firstKeptSql(firstFrozen(apps, now_ms), (day) => `toDate(${textLiteral(day)})`)
+  await freezeClicks(clickhouse, frozen, { now_ms, signal })
   // 3. Rows of days. An event whose batch is not finished stays: what its batch lacks is found by its row.
   await deleteDays(at, 'keep_click_days', firstKept(apps, 'keep_click_days', now_ms))
   // What is marked beyond these days was marked by a clock that was ahead, or kept for a shorter time.
@@ -113,6 +117,17 @@ export async function runRetention(
   done.objects_deleted += await deletePostbacks({ ...deps, signal }, unproven_before)
   done.objects_blanked = await blankObjectsOf(deps, apps, { now_ms, noted_before }, signal)
   return done
+}
+
+/** Clicks of a run of the engine may go a day before those of a run of retention, and a night may be missed. */
+const freeze_ahead_days = 3
+
+/** The first days whose clicks go on counting by their rows. */
+const firstFrozen = (apps: readonly KeptApp[], now_ms: number) => {
+  const days = (kept: number) => Math.min(kept, limits.keep_click_days_max - freeze_ahead_days)
+  const of_apps = apps.map((app) => ({ ...app, keep_click_days: days(app.keep_click_days) }))
+  const otherwise = firstKeptDay(now_ms, days(limits.keep_click_days_max))
+  return { ...firstKept(of_apps, 'keep_click_days', now_ms), otherwise }
 }
 
 async function blankObjectsOf(

@@ -5,6 +5,7 @@ import {
   type ReportGroup,
   reportDimensions,
 } from '@tributary/contracts/report-parameters'
+import { frozenDaysSql, frozenSql } from '@tributary/tables/attribution/frozen-clicks'
 import { countedSql, isPurchase } from '@tributary/tables/settled/sql/money'
 import { factorsSql } from '../factors.ts'
 import { firstDayOf } from '../window-days.ts'
@@ -75,16 +76,29 @@ const clickLabels: readonly string[] = reportDimensions.filter(
   (one) => !['partner', 'campaign', 'attribution_type'].includes(one),
 )
 
-/** Clicks that no filter kept: `on` and the dimensions that are used. */
+/** Whether a filter is by what frozen counts do not know. */
+export const isOfSubs = (filters: ReportFilters): boolean => Object.keys(filters).some((one) => one.startsWith('sub'))
+
+/**
+ * Clicks that no filter kept: `on`, the dimensions that are used, and `n`. Those of a frozen day are counted, and a row that came later is
+ * none of them.
+ */
 const clicksSql = ({ by, filters, passes }: Asked) => {
   const used = [...new Set([...by, ...Object.keys(filters)])]
   const values = used.map((one) => (clickLabels.includes(one) ? `JSONExtractString(click, '${one}') AS ${one}` : one))
   return `
-    SELECT on${used.map((one) => `, ${one}`).join('')}
+    SELECT on${used.map((one) => `, ${one}`).join('')}, n
     FROM (
-      SELECT day AS on${values.map((one) => `, ${one}`).join('')}
+      SELECT day AS on${values.map((one) => `, ${one}`).join('')}, toUInt64(1) AS n
       FROM clicks_raw_v1 FINAL
-      WHERE ${inWindow} AND filtered_reason = ''
+      WHERE ${inWindow} AND filtered_reason = '' AND day NOT IN (${frozenDaysSql('{app_id:String}')})${
+        isOfSubs(filters)
+          ? ''
+          : `
+      UNION ALL
+      SELECT day AS on${used.map((one) => `, ${one}`).join('')}, clicks AS n
+      FROM ${frozenSql('{app_id:String}')} AND day >= {first_day:Date} AND day <= {last_day:Date}`
+      }
     )
     WHERE ${passes}`
 }
@@ -152,7 +166,7 @@ function partsSql(asked: Asked): string[] {
   return [
     ...[installs, money],
     ...(days.some((n) => n > 0) ? [retainedPart(asked)] : []),
-    ...(hasClicks ? [partSql(asked, { of_clicks: 'count()' }, `(${clicksSql(asked)}\n  )`)] : []),
+    ...(hasClicks ? [partSql(asked, { of_clicks: 'sum(n)' }, `(${clicksSql(asked)}\n  )`)] : []),
     ...(hasCosts ? [costs] : []),
   ]
 }
@@ -216,6 +230,10 @@ FROM (
 )
 GROUP BY code, money_day
 ORDER BY code, money_day`
+
+/** Whether the window has a day with frozen clicks. */
+export const hasFrozenSql = `
+SELECT count() > 0 AS has_frozen FROM (${frozenDaysSql('{app_id:String}')} AND day >= {first_day:Date} AND day <= {last_day:Date})`
 
 /** The days and currencies of costs of the window, those behind a filter too. */
 export const costCurrenciesSql = `

@@ -8,8 +8,16 @@ import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { factorsOf } from '../factors.ts'
 import { findMoneyDays, findSpentRates, moneyFrom, settledOf } from '../find-money.ts'
 import { type Group, pageOf, totalsOf } from '../performance/rows.ts'
-import { type Asked, costCurrenciesSql, partsOf, rowsSql, spentSql } from '../performance/statements.ts'
-import { filterSql, type Report } from '../report.ts'
+import {
+  type Asked,
+  costCurrenciesSql,
+  hasFrozenSql,
+  isOfSubs,
+  partsOf,
+  rowsSql,
+  spentSql,
+} from '../performance/statements.ts'
+import { filterSql, type Report, type ReportSources } from '../report.ts'
 import { windowDays } from '../window-days.ts'
 
 /**
@@ -24,11 +32,15 @@ export const performanceReport: Report<'performance'> = async (
   const { clickhouse } = sources
   const ns = daysOf('performance', requested)
   const { passes, params: filtered } = filterSql(filters)
-  const asked: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, ...partsOf(by, filters) }
-  const shown = { ...asked, sort, limit, offset }
+  const parts: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, ...partsOf(by, filters) }
   const known = windowDays(window)
-  if (known === null) return { rows: [], all_rows: 0, missing_rates: [], totals: totalsOf([], shown) }
+  if (known === null) {
+    return { rows: [], all_rows: 0, missing_rates: [], totals: totalsOf([], { ...parts, sort, limit, offset }) }
+  }
   const { first_day, last_day } = known
+  const hasClicks = parts.hasClicks && !(isOfSubs(filters) && (await hasFrozen(clickhouse, { app_id, ...known })))
+  const asked = { ...parts, hasClicks }
+  const shown = { ...asked, sort, limit, offset }
   const money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
   const settled = settledOf(money)
   const money_days = money.map(({ day }) => day)
@@ -46,6 +58,11 @@ export const performanceReport: Report<'performance'> = async (
   const groups = await clickhouse.query<Group>(sql, { ...params, ...factors })
   if (groups.length > limits.report_grouped_rows_max) throw tooManyRows()
   return { rows: pageOf(groups, shown), all_rows: groups.length, missing_rates, totals: totalsOf(groups, shown) }
+}
+
+async function hasFrozen(clickhouse: ReportSources['clickhouse'], params: Record<string, unknown>): Promise<boolean> {
+  const [row] = await clickhouse.query<{ has_frozen: number }>(hasFrozenSql, params)
+  return row?.has_frozen === 1
 }
 
 const tooManyRows = () =>
