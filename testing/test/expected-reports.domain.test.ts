@@ -1,8 +1,11 @@
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { afterErasure } from '../oracle/erased.ts'
 import { expectedReports } from '../oracle/expected-reports.ts'
 import type { DecidedInstall, History, Rate, SentEvent } from '../oracle/history.ts'
+import type { Question } from '../oracle/question.ts'
+import { first_ms, now_ms, randomHistory, randomRates } from '../oracle/random-history.ts'
 
 /*
  * Worked out by hand. Two installs on 1 March: `a` of acme at 06:00, `b` organic at 07:00; `c` of acme on 2 March is a reinstall, and
@@ -101,6 +104,70 @@ test('day 1 is the second 24 hours of an install, and money before it is none of
   ])
   const early = expectedReports({ ...history, events: [event('b', '9', march(2, 7) - 1)] }, 0, rates)
   expect(early.cohorts(window).rows).toMatchObject([{ installs: 2, d1: 0 }])
+})
+
+test('performance is what installs of the period brought, with the clicks and costs of it', () => {
+  const clicks = [
+    { app: 0, click_id: '1', clicked_at_ms: march(1), partner: 'acme', campaign: 'c', filtered: false },
+    { app: 0, click_id: '1', clicked_at_ms: march(1), partner: 'acme', campaign: 'c', filtered: false },
+    { app: 0, click_id: '2', clicked_at_ms: march(1), partner: 'acme', filtered: true },
+    { app: 0, click_id: '3', clicked_at_ms: march(6), partner: 'acme', filtered: false }, // behind the window
+  ]
+  const spent = { app: 0, day: '2026-03-02', partner: 'acme', campaign: 'c', currency: 'EUR', as_of_ms: 1 }
+  const costs = [
+    { ...spent, cost: 2 }, // 2.20 USD
+    { ...spent, cost: 9, as_of_ms: 0 }, // older
+    { ...spent, campaign: '', currency: 'USD', cost: 5 },
+    { ...spent, country: 'DE', cost: 0 }, // taken out
+  ]
+  const { performance } = expectedReports({ ...history, clicks, costs }, 0, rates)
+  const lines = (question: Partial<Question>) =>
+    performance({ since_ms: march(1, 9), until_ms: march(4, 9), ...question }).rows.map((row) => Object.values(row))
+  // clicks, installs, reinstalls, flagged, purchases, payers, revenue, cost, cpi, roas
+  expect(lines({ by: ['partner'], group: 'month' })).toEqual([
+    ['2026-03-01', 'acme', 1, 1, 1, 1, 1, 1, 7, 7.2, 7.2, 0.9722],
+    ['2026-03-01', 'organic', 0, 1, 0, 0, 1, 1, 2, null, null, null],
+  ])
+  expect(lines({ by: ['campaign'], group: 'none', sort: '-cost_usd', partner: ['acme'] })).toEqual([
+    ['*', 0, 0, 0, 0, 0, 0, 0, 5, null, 0],
+    ['c', 1, 0, 0, 0, 0, 0, 0, 2.2, null, 0],
+    ['', 0, 1, 1, 1, 1, 1, 7, null, null, null],
+  ])
+  expect(performance({ ...window, by: ['creative'] }).totals).toMatchObject({ clicks: 1, installs: 2, cost_usd: null })
+  expect(performance({ ...window, by: ['sub1'] }).totals).toMatchObject({ clicks: null })
+})
+
+test('performance by partner alone says what attribution, cohorts and ltv say', () => {
+  const property = fc.property(randomHistory, randomRates, (given, at) => {
+    const of = expectedReports(given, 0, at)
+    const asked = { since_ms: first_ms - 5 * day_ms, until_ms: now_ms, group: 'week' as const, days: [0, 1, 7, 30] }
+    const [ltv, attribution, cohorts] = [of.ltv(asked), of.attribution(asked), of.cohorts(asked)]
+    const rows = of.performance({ ...asked, by: ['partner'] }).rows
+    const few = of.performance({ ...asked, by: [] }).rows
+    const figures = (row: Record<string, unknown>) => [
+      row.day,
+      row.partner,
+      row.installs,
+      row.revenue_usd,
+      row.d0_revenue_usd,
+      row.d7_revenue_usd,
+    ]
+    expect(rows.filter(({ installs }) => installs !== 0).map(figures)).toEqual(ltv.rows.map(figures))
+    const sum = (of_rows: typeof rows, field: string) => of_rows.reduce((total, row) => total + Number(row[field]), 0)
+    for (const field of ['installs', 'reinstalls', 'fraud_flagged'])
+      expect(sum(rows, field)).toBe(sum(attribution.rows, field))
+    const came = (row: Record<string, unknown>, suffix: string) => [
+      row.day,
+      row.installs,
+      row[`d1${suffix}`],
+      row[`d30${suffix}`],
+      row.d7_rate,
+    ]
+    expect(few.filter(({ installs }) => installs !== 0).map((row) => came(row, '_retained'))).toEqual(
+      cohorts.rows.map((row) => came(row, '')),
+    )
+  })
+  fc.assert(property, { numRuns: 30 })
 })
 
 test('an age is counted on the clock of the install where the SDK tells its own', () => {
