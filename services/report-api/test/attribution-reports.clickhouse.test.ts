@@ -254,7 +254,7 @@ test('filters that the rows of a report lack, and values that no row can have, a
     const { error, field } = answer.json()
     return [answer.statusCode, error, field]
   }
-  expect(await refused('cohorts', { partner: ['acme'] })).toEqual([400, 'unknown_parameter', 'partner'])
+  expect(await refused('cohorts', { ad_group: ['g'] })).toEqual([400, 'unknown_parameter', 'ad_group'])
   expect(await refused('revenue', { attribution_type: ['organic'] })).toEqual([
     400,
     'unknown_parameter',
