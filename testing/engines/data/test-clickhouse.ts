@@ -93,6 +93,7 @@ export function testEventRow(given: Partial<EventRow> & { app_id: string; ts_ms:
     sdk_platform: '',
     ip: '192.0.2.1',
     user_agent: '',
+    country: '',
     company_id: 'co_test',
     audit_key: '',
     received_at_ms: ts_ms,
