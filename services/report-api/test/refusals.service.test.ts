@@ -299,7 +299,7 @@ describe('parameters', () => {
     },
   )
   test.each([
-    ['attribution?attribution_type=clicks', /^It must be one of: install_referrer, .*organic\.$/],
+    ['attribution?attribution_type=clicks', /^It must be one of: install_referrer, .*organic, imported\.$/],
     ['events?event_name=', /^It must be 1 to 128 characters/],
     [`revenue?partner=${'x'.repeat(65)}`, /^It must be 1 to 64 characters/],
   ])('a filter that is refused comes with its rule in words: %s', async (path, rule) => {
