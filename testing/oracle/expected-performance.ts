@@ -95,7 +95,7 @@ const clickItem = (one: ClickRow): Item => ({
   at_ms: one.clicked_at_ms,
   valueOf: (dimension) => (dimension === 'attribution_type' ? '' : (one[dimension] ?? '')),
 })
-/** A dimension that was not told is none of the values of installs. */
+/** A dimension that an upload lacks is none of the values of installs. */
 const costItem = (one: CostUpload): Item => ({
   at_ms: Date.parse(one.day),
   valueOf: (dimension) => (of_costs.includes(dimension) && one[dimension as 'partner']) || '*',

@@ -44,7 +44,7 @@ type ClickLabel =
   | ('campaign' | 'ad_group' | 'creative' | 'link_id' | 'country')
   | ('sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5')
 
-/** A cost of one upload; an absent text was not told. */
+/** A cost of one upload; an upload lacks an absent text. */
 export interface CostUpload {
   app: number
   /** UTC, `YYYY-MM-DD`. */

@@ -52,7 +52,7 @@ async function freeze(clickhouse: Clickhouse, days: readonly Day[], now_ms: numb
     clickhouse,
     ['clicks_raw_v1'],
     `INSERT INTO clicks_frozen_v1 (app_id, day, batch, is_mark, partner, campaign, ${labels.join(', ')}, clicks, frozen_at_ms)
-SELECT app_id, day, toUUID('${batch}'), 0, partner, campaign, ${labels.map((one) => `JSONExtractString(click, '${one}') AS ${one}`).join(', ')},
+SELECT app_id, day, toUUID(${textLiteral(batch)}), 0, partner, campaign, ${labels.map((one) => `JSONExtractString(click, ${textLiteral(one)}) AS ${one}`).join(', ')},
   count(), ${Number(now_ms)}
 FROM clicks_raw_v1 FINAL
 WHERE (app_id, day) IN (${set}) AND filtered_reason = ''

@@ -195,7 +195,13 @@ describe('at the start', () => {
     { table: 'install_facts_v1', made: ['install_fact_keys_v1'], keys: { match_keys: ['1'], fact: '{}' } },
     {
       table: 'installs_v1',
-      made: ['install_claims_v1', 'installs_by_day_v1', 'installs_by_key_v1', 'installs_pending_v1'],
+      made: [
+        'install_claims_v1',
+        'installs_by_day_v1',
+        'installs_by_dimensions_v1',
+        'installs_by_key_v1',
+        'installs_pending_v1',
+      ],
       keys: { click_id: 'click' },
     },
   ])('a broken part of $table has the log read again, and what its views fill is what is left of it', async (given) => {

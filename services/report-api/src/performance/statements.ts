@@ -1,3 +1,4 @@
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import {
   type ReportDimension,
@@ -58,7 +59,7 @@ const moneySql = (asked: Pick<Asked, 'by' | 'passes'>) => `
     ) AS fresh USING (install_key)
     WHERE ts + correction >= installed_ms`
 
-/** Costs that were told; one that lacks a dimension has `*` there. */
+/** Uploaded costs; one that lacks a dimension has `*` there. */
 const costsSql = (passes: string) => `
     SELECT on, partner, campaign, ad_group, country, code, micros
     FROM (
@@ -85,7 +86,9 @@ export const isOfSubs = (filters: ReportFilters): boolean => Object.keys(filters
  */
 const clicksSql = ({ by, filters, passes }: Asked) => {
   const used = [...new Set([...by, ...Object.keys(filters)])]
-  const values = used.map((one) => (clickLabels.includes(one) ? `JSONExtractString(click, '${one}') AS ${one}` : one))
+  const values = used.map((one) =>
+    clickLabels.includes(one) ? `JSONExtractString(click, ${textLiteral(one)}) AS ${one}` : one,
+  )
   return `
     SELECT on${used.map((one) => `, ${one}`).join('')}, n
     FROM (
@@ -112,7 +115,7 @@ const zeros = {
   bought: 'toUInt64(0)',
   paid: 'toUInt64(0)',
   usd: 'toInt256(0)',
-  told: 'toUInt64(0)',
+  uploads: 'toUInt64(0)',
   spent: 'toInt256(0)',
   came: "CAST([], 'Array(UInt64)')",
   earned: "CAST([], 'Array(Int256)')",
@@ -157,7 +160,7 @@ function partsSql(asked: Asked): string[] {
   )
   const costs = partSql(
     asked,
-    { told: 'count()', spent: 'sum(toInt128(micros) * factor)' },
+    { uploads: 'count()', spent: 'sum(toInt128(micros) * factor)' },
     `(SELECT *, on AS money_day FROM (${costsSql(passes)})
     ) AS costs
     LEFT JOIN (${factorsSql(factors)}
@@ -208,7 +211,7 @@ export function rowsSql(asked: Asked): string {
   return `
 SELECT toString(period) AS day, ${listOf(by)}sum(of_clicks) AS clicks, sum(fresh) AS installs, sum(again) AS reinstalls,
   sum(of_flagged) AS fraud_flagged, sum(bought) AS purchases, sum(paid) AS payers, toString(sum(usd)) AS revenue,
-  sum(told) AS costs, toString(sum(spent)) AS cost, sumForEach(came) AS retained,
+  sum(uploads) AS costs, toString(sum(spent)) AS cost, sumForEach(came) AS retained,
   arrayMap(x -> toString(x), sumForEach(earned)) AS revenues
 FROM (
   SELECT ${period} AS period, * FROM (${partsSql(asked).join(`
