@@ -1,5 +1,5 @@
 -- What a report groups installs by, of the same decision as the other columns. Rows of before have what their decision says. One that ends a
--- verdict has no decision: there these columns stay empty until the job fills them (docs/attribution.md#countries).
+-- verdict has no decision: there these columns stay empty, and installs_by_dimensions_v1 takes them from the click.
 ALTER TABLE installs_v1 {{on_cluster}}
     ADD COLUMN IF NOT EXISTS country LowCardinality(String) COMMENT 'ISO 3166-1 alpha-2 of the sender of the install event, empty when unknown',
     ADD COLUMN IF NOT EXISTS ad_group LowCardinality(String)
