@@ -189,7 +189,7 @@ export const reportMutants: readonly Mutant[] = [
   {
     rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
     promise: 'a day with an event that came earlier and was written later is worked out live',
-    file: 'services/report-api/src/grown-money.ts',
+    file: 'services/report-api/src/money/grown-money.ts',
     from: 'now.get(one.day)?.events === one.events',
     to: 'now.has(one.day)',
     tests: ['testing/stories/reports/settle-then-change.clickhouse.test.ts'],

@@ -83,6 +83,6 @@ function answersOf(route: string, path: string, headers: Record<string, string>)
     shot('invalid_limit', `${path}?limit=0`),
     shot('invalid_offset', `${path}?offset=-1`),
     ...['group', 'format'].map((name) => shot('invalid_field', `${path}?${name}=x`)),
-    ...filters.map((filter) => shot('invalid_field', `${path}?${filter}=${'x'.repeat(200)}`)),
+    ...filters.map((filter) => shot('invalid_field', `${path}?${filter}=${'x'.repeat(600)}`)),
   ]
 }

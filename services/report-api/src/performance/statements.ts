@@ -8,7 +8,7 @@ import {
 } from '@tributary/contracts/report-parameters'
 import { frozenDaysSql, frozenSql } from '@tributary/tables/attribution/frozen-clicks'
 import { countedSql, isPurchase } from '@tributary/tables/settled/sql/money'
-import { factorsSql } from '../factors.ts'
+import { factorsSql } from '../money/factors.ts'
 import { firstDayOf } from '../window-days.ts'
 
 /** What a request asks of rows, installs, clicks and costs. */

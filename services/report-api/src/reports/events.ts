@@ -2,7 +2,7 @@ import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
 import { countedSql } from '@tributary/tables/settled/sql/money'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
-import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money.ts'
+import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money/money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
 import {

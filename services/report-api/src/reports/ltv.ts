@@ -5,7 +5,7 @@ import { addDays } from '@tributary/tables/settled/days'
 import { isCounted } from '@tributary/tables/settled/sql/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/tables/settled/sql/money'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { factorsOf, factorsSql } from '../factors.ts'
+import { factorsOf, factorsSql } from '../money/factors.ts'
 import {
   asLive,
   findMoneyDays,
@@ -14,8 +14,8 @@ import {
   type MoneyDay,
   moneyFrom,
   settledOf,
-} from '../find-money.ts'
-import { grownDays, readGrown } from '../grown-money.ts'
+} from '../money/find-money.ts'
+import { grownDays, readGrown } from '../money/grown-money.ts'
 import { ofWindowSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'

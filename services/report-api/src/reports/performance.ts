@@ -5,8 +5,8 @@ import { daysOf } from '@tributary/contracts/reports'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
 import { activityDays } from '@tributary/tables/settled/sql/cohorts'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { factorsOf } from '../factors.ts'
-import { findMoneyDays, findSpentRates, moneyFrom, settledOf } from '../find-money.ts'
+import { factorsOf } from '../money/factors.ts'
+import { findMoneyDays, findSpentRates, moneyFrom, settledOf } from '../money/find-money.ts'
 import { type Group, pageOf, totalsOf } from '../performance/rows.ts'
 import {
   type Asked,

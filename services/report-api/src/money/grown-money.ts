@@ -1,6 +1,6 @@
 import { type GrownDays, isCounted } from '@tributary/tables/settled/sql/grown'
+import type { ReportSources } from '../report.ts'
 import type { MoneyDay } from './find-money.ts'
-import type { ReportSources } from './report.ts'
 
 type Statements = Pick<ReportSources, 'clickhouse'>
 

@@ -1,8 +1,8 @@
 import { addDays } from '@tributary/tables/settled/days'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import type { ReportSources } from '../report.ts'
+import { end_of_days } from '../window-days.ts'
 import { findRates, firstDays, type RateOf } from './money.ts'
-import type { ReportSources } from './report.ts'
-import { end_of_days } from './window-days.ts'
 
 type Statements = Pick<ReportSources, 'clickhouse'>
 
