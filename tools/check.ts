@@ -6,6 +6,7 @@ type Check = [what: string, command: string, ...args: string[]]
 
 const checks: Check[] = [
   ['types', 'tsc', '--noEmit', '-p', '.'],
+  ['types of the panel', 'tsc', '--noEmit', '-p', 'packages/panel'],
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
   ...generated.map(([what, program]): Check => [what, 'node', program, '--check']),

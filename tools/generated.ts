@@ -8,5 +8,6 @@ export const generated: readonly [what: string, program: string][] = [
   ['docs/roles.md', 'tools/dump-roles.ts'],
   ['infra/haproxy/haproxy.cfg', 'tools/dump-load-balancer.ts'],
   ['packages/client/src/report-rows.ts', 'tools/dump-client-reports.ts'],
+  ['packages/panel/src/api/declared', 'tools/dump-panel.ts'],
   ['packages/client/API.md', 'packages/client/dump-api.ts'],
 ]

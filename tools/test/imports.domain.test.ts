@@ -15,6 +15,7 @@ const libraries = [
   'gateway',
   'admin-http',
   'api-docs',
+  'panel',
   ...adapters,
 ]
 
@@ -46,6 +47,7 @@ const allowed: Record<string, string[]> = {
   domain: ['contracts'],
   client: ['contracts'],
   'api-docs': ['contracts'],
+  panel: ['contracts'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
   'service-kit': ['contracts', 'domain', ...adapters],
   tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { openDocuments } from '@tributary/api-docs/documents'
 import { consumers } from '@tributary/contracts/consumers'
+import { panel } from '@tributary/panel/panel'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
@@ -83,17 +84,18 @@ export const service = defineService({
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
     const documents = openDocuments()
     await app.register(apiDocs(documents))
+    await app.register(panel())
     const sessions = openSessions({ ...context, pool })
     context.onClose('sessions', () => sessions.close())
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url, TRIBUTARY_ADMIN_URL: admin_url } = config
     const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const serves_links = context.instance !== undefined // one process of all services
-    const panel = { sessions, admin_url, trusted_proxies }
+    const address = { sessions, admin_url, trusted_proxies }
     const mailer = mailerOf(config, context)
     const mails = mailer && openLinkMails(mailer, context.keyValue)
     const oidc = identityProviderOf(config, context)
     const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
-    await app.register(adminDocs({ ...context, ...panel, pool, admin_token, documents }))
-    await app.register(adminApi({ ...context, ...panel, ...signIn, pool, admin_token, link_url, serves_links, status }))
+    await app.register(adminDocs({ ...context, ...address, pool, admin_token, documents }))
+    await app.register(adminApi({ ...context, ...address, ...signIn, pool, admin_token, link_url, serves_links, status }))
   },
 })

@@ -10,6 +10,7 @@ import { service as installAttributor } from '@tributary/install-attributor/serv
 import { service as installFinder } from '@tributary/install-finder/service'
 import { service as installWriter } from '@tributary/install-writer/service'
 import { service as linkGateway } from '@tributary/link-gateway/service'
+import { startPanelBuild } from '@tributary/panel/start-build'
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as postbackWriter } from '@tributary/postback-writer/service'
 import { service as replayer } from '@tributary/replayer/service'
@@ -94,6 +95,8 @@ async function start(config: Config, service: Service): Promise<void> {
   for (const line of await offerFirstLink({ pool, data_dir, admin_url, now, onTerminal })) say(line)
   writeStart({ url, data_dir, instance }, logger)
   say(`Tributary is ready at ${url}`)
+  const stopBuild = startPanelBuild(logger)
+  onClose('panel build', async () => stopBuild())
 }
 
 const hostsOf = (url: string | undefined): string[] => (url === undefined ? [] : [new URL(url).hostname])

@@ -1,0 +1,58 @@
+import { serverNow } from './clock.ts'
+
+export const day_ms = 86_400_000
+
+export const presets = ['1d', '7d', '14d', '30d', '90d', 'month'] as const
+export type Preset = (typeof presets)[number]
+export const defaultPreset: Preset = '7d'
+
+/** A window of whole UTC days: `until_ms` is exclusive. */
+export interface Window {
+  since_ms: number
+  until_ms: number
+}
+
+/** What an address says of a window: a preset, or a first and a last day. */
+export interface RangeWords {
+  range?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+const dayOf = (text: string | undefined): number | null => {
+  if (text === undefined || !/^\d{4}-\d\d-\d\d$/.test(text)) return null
+  const ms = Date.parse(`${text}T00:00:00Z`)
+  return Number.isNaN(ms) ? null : ms
+}
+export const toDay = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+export const presetOf = ({ range }: RangeWords): Preset => presets.find((one) => one === range) ?? defaultPreset
+
+export const isCustom = ({ from, to }: RangeWords): boolean => {
+  const [first, last] = [dayOf(from), dayOf(to)]
+  return first !== null && last !== null && first <= last
+}
+
+/**
+ * The window of an address. Presets end at the next UTC midnight by the clock of the service: the same request comes again all
+ * day, so its answer can be confirmed by its tag.
+ */
+export function windowOf(words: RangeWords, now_ms = serverNow()): Window {
+  const [first, last] = [dayOf(words.from), dayOf(words.to)]
+  if (isCustom(words) && first !== null && last !== null) return { since_ms: first, until_ms: last + day_ms }
+  const until_ms = Math.floor(now_ms / day_ms) * day_ms + day_ms
+  const preset = presetOf(words)
+  if (preset !== 'month') return { since_ms: until_ms - Number.parseInt(preset, 10) * day_ms, until_ms }
+  const now = new Date(now_ms)
+  return { since_ms: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1), until_ms }
+}
+
+/** The window before, of the same length. */
+export const before = ({ since_ms, until_ms }: Window): Window => ({
+  since_ms: 2 * since_ms - until_ms,
+  until_ms: since_ms,
+})
+
+/** Each day of a window. */
+export const daysOf = ({ since_ms, until_ms }: Window): string[] =>
+  Array.from({ length: Math.max(0, Math.ceil((until_ms - since_ms) / day_ms)) }, (_, n) => toDay(since_ms + n * day_ms))

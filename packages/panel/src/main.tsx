@@ -1,0 +1,48 @@
+import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { I18nProvider } from 'react-aria-components'
+import { forgetAnswers } from './api/call.ts'
+import { isSessionOver, mayRetry, retryAfter } from './api/queries.ts'
+import { createPanelRouter } from './router.tsx'
+import { applyTheme, readTheme } from './shell/preferences.ts'
+import './style/base.css'
+import './style/controls.css'
+import './style/shell.css'
+import './style/parts.css'
+
+/** A session that ends leads to the sign-in, which leads back to the same address. */
+const onError = (error: unknown) => {
+  if (!isSessionOver(error)) return
+  const { pathname, search } = router.state.location
+  if (/^\/(sign-in|invitation|reset|second-factor)/.test(pathname)) return
+  forgetAnswers()
+  void router.navigate({ to: '/sign-in', search: { then: `${pathname}${router.state.location.searchStr ?? search}` } } as never)
+}
+
+const client = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  defaultOptions: { queries: { retry: mayRetry, retryDelay: retryAfter, staleTime: 10_000, refetchOnWindowFocus: true } },
+})
+const router = createPanelRouter(client)
+
+/** A tab from before an upgrade asks for files that are gone: it reloads once, and keeps its address. */
+const reloaded_key = 'tributary.reloaded'
+window.addEventListener('vite:preloadError', (event) => {
+  if (sessionStorage.getItem(reloaded_key) === location.href) return
+  sessionStorage.setItem(reloaded_key, location.href)
+  event.preventDefault()
+  location.reload()
+})
+
+applyTheme(readTheme())
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <I18nProvider locale="en-GB">
+      <QueryClientProvider client={client}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </I18nProvider>
+  </StrictMode>,
+)

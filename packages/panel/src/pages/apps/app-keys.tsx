@@ -1,0 +1,173 @@
+import { Button, Dialog, DialogTrigger, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import type { Output } from '../../api/call.ts'
+import { count, none, time } from '../../api/numbers.ts'
+import { isFault, useConfirmed } from '../../parts/confirmed.tsx'
+import { Snippet } from '../../parts/copy-button.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { TextInput } from '../../parts/text-input.tsx'
+import type { App } from '../../shell/session.ts'
+import { useChangeApp, useMintKey, useRevokeKey, useRotate, useServerKeys } from './query.ts'
+import { texts } from './texts.ts'
+
+type Key = Output<'listServerKeys'>['keys'][number]
+
+/** The server keys, the signing secret and the names of an app. */
+export function AppKeys({ app }: { app: App }) {
+  return (
+    <section className="card" aria-label={`${texts.manage}: ${app.name}`}>
+      <h3 className="wrap">{app.name}</h3>
+      <Settings app={app} />
+      <ServerKeys app={app} />
+      <Secret app={app} />
+    </section>
+  )
+}
+
+function Settings({ app }: { app: App }) {
+  const change = useChangeApp(app.app_id)
+  return (
+    <Form
+      className="filters"
+      onSubmit={(event) => {
+        event.preventDefault()
+        const given = new FormData(event.currentTarget)
+        const word = (name: string) => String(given.get(name)).trim()
+        change.mutate({ name: word('name'), bundle_id: word('bundle_id'), store_id: word('store_id') })
+      }}
+    >
+      <TextInput name="name" label={texts.name} defaultValue={app.name} isRequired maxLength={200} />
+      <TextInput name="bundle_id" label={texts.bundle} defaultValue={app.bundle_id ?? ''} mono />
+      <TextInput name="store_id" label={texts.store} defaultValue={app.store_id ?? ''} mono />
+      <Button type="submit" className="button" isPending={change.isPending}>
+        {texts.save}
+      </Button>
+      {change.error !== null && <Fault error={change.error} />}
+    </Form>
+  )
+}
+
+function ServerKeys({ app }: { app: App }) {
+  const keys = useServerKeys(app.app_id)
+  const mint = useMintKey()
+  const { run, dialog } = useConfirmed()
+  return (
+    <>
+      <div>
+        <h4>{texts.keys}</h4>
+        <p className="quiet">{texts.keysHelp}</p>
+      </div>
+      {keys.error !== null && <Fault error={keys.error} retry={() => void keys.refetch()} />}
+      {keys.isPending && <Skeleton shape="text" />}
+      {keys.data?.keys.length === 0 && <p className="quiet">{texts.noKeys}</p>}
+      {keys.data !== undefined && keys.data.keys.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard
+        <div className="scroll" tabIndex={0} role="region" aria-label={texts.keys}>
+          <table className="plain-table">
+            <thead>
+              <tr>
+                {[texts.label, texts.key, texts.state, texts.used, texts.requests, ''].map((head) => (
+                  <th key={head} scope="col">
+                    {head === '' ? <span className="unseen">{texts.revoke}</span> : head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {keys.data.keys.map((key) => (
+                <KeyRow key={key.key_id} value={key} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {mint.data !== undefined && <Snippet label={texts.keyOnce} text={mint.data.key} />}
+      {isFault(mint.error) && <Fault error={mint.error} />}
+      <Form
+        className="filters"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const form = event.currentTarget
+          const given = new FormData(form)
+          const label = String(given.get('label')).trim()
+          const scopes = ['events:write', 'reports:read', ...(given.has('costs') ? ['costs:write'] : [])] as ('events:write')[]
+          run(() => mint.mutateAsync({ app_id: app.app_id, label, scopes }).then(() => form.reset()))
+        }}
+      >
+        <TextInput name="label" label={texts.label} help={texts.labelHelp} isRequired maxLength={200} />
+        <label className="check">
+          <input type="checkbox" name="costs" /> {texts.costs}
+        </label>
+        <Button type="submit" className="button" isPending={mint.isPending}>
+          {texts.mint}
+        </Button>
+      </Form>
+      {dialog}
+    </>
+  )
+}
+
+function KeyRow({ value: { key_id, label, display, status, last_used_ms, requests_24h } }: { value: Key }) {
+  const revoke = useRevokeKey()
+  return (
+    <tr>
+      <td className="wrap">{label}</td>
+      <td>
+        <code>{display}</code>
+      </td>
+      <td>
+        <span className={`pill ${status === 'active' ? 'good' : ''}`}>{status}</span>
+      </td>
+      <td className="number">{last_used_ms === null ? none : time(last_used_ms)}</td>
+      <td className="number">{count(requests_24h)}</td>
+      <td>
+        {status === 'active' && (
+          <DialogTrigger>
+            <Button className="button small danger" aria-label={`${texts.revoke} ${label}`}>
+              {texts.revoke}
+            </Button>
+            <ModalOverlay className="overlay" isDismissable>
+              <Modal className="modal">
+                <Dialog role="alertdialog">
+                  {({ close }) => (
+                    <>
+                      <Heading slot="title">{label}</Heading>
+                      <p>{texts.revokeSure}</p>
+                      {revoke.error !== null && <Fault error={revoke.error} />}
+                      <div className="modal-buttons">
+                        <Button className="button" onPress={close} autoFocus>
+                          {texts.cancel}
+                        </Button>
+                        <Button className="button danger" isPending={revoke.isPending} onPress={() => revoke.mutate(key_id, { onSuccess: close })}>
+                          {texts.revoke}
+                        </Button>
+                      </div>
+                    </>
+                  )}
+                </Dialog>
+              </Modal>
+            </ModalOverlay>
+          </DialogTrigger>
+        )}
+      </td>
+    </tr>
+  )
+}
+
+function Secret({ app }: { app: App }) {
+  const rotate = useRotate()
+  const { run, dialog } = useConfirmed()
+  return (
+    <>
+      {rotate.data !== undefined && <Snippet label={texts.secretOnce} text={rotate.data.signing_secret} />}
+      {isFault(rotate.error) && <Fault error={rotate.error} />}
+      <div className="line">
+        <Button className="button" isPending={rotate.isPending} onPress={() => run(() => rotate.mutateAsync(app.app_id))}>
+          {texts.rotate}
+        </Button>
+        <span className="quiet">{texts.rotateHelp}</span>
+      </div>
+      {dialog}
+    </>
+  )
+}

@@ -1,0 +1,11 @@
+export const texts = {
+  title: 'Events by name',
+  help: 'All accepted events, duplicates left out.',
+  others: 'All others',
+  none: 'No events in these days.',
+  totals: 'By name',
+  name: 'Event',
+  events: 'Events',
+  revenue: 'Revenue',
+  share: 'Share',
+} as const

@@ -1,0 +1,84 @@
+import { changeOf, count, money, none, rate, signed } from '../../api/numbers.ts'
+import type { Output } from '../../api/call.ts'
+import { DataTable, type DataColumn } from '../../parts/data-table.tsx'
+import { Fault } from '../../parts/fault.tsx'
+import { Skeleton } from '../../parts/skeleton.tsx'
+import { PageLink } from '../../shell/page-link.tsx'
+import { usePlace } from '../../shell/session.ts'
+import { Attention } from './attention.tsx'
+import { Freshness } from './freshness.tsx'
+import { useAllApps } from './query.ts'
+import { texts } from './texts.ts'
+
+type AppFigures = Output<'getOverview'>['apps'][number]
+type Figure = 'installs' | 'events' | 'revenue_usd' | 'd7_rate'
+
+const figure = (id: Figure, name: string, write: (value: number | null) => string): DataColumn<AppFigures>[] => [
+  { id, name, numeric: true, value: ({ tiles }) => tiles[id].now, write: write as (value: never) => string },
+  {
+    ...{ id: `${id}_change`, name: 'Change', numeric: true },
+    value: ({ tiles }) => changeOf(tiles[id].now, tiles[id].before),
+    cell: ({ tiles }) => {
+      const change = changeOf(tiles[id].now, tiles[id].before)
+      if (change === null) return <span className="quiet">{none}</span>
+      return (
+        <span className="change">
+          <b className={change > 0 ? 'up' : change < 0 ? 'down' : ''} title={`${texts.before} ${write(tiles[id].before)}`}>
+            {signed(change)}
+          </b>
+        </span>
+      )
+    },
+  },
+]
+
+const columns: DataColumn<AppFigures>[] = [
+  {
+    ...{ id: 'name', name: texts.app, value: ({ name }: AppFigures) => name },
+    cell: ({ app_id, name }) => (
+      <PageLink page="overview" words={{ app: app_id }}>
+        {name}
+      </PageLink>
+    ),
+  },
+  ...figure('installs', texts.installs, count),
+  ...figure('revenue_usd', texts.revenue, money),
+  ...figure('d7_rate', texts.retention, rate),
+  ...figure('events', texts.events, count),
+]
+
+/** Whether all apps grow, and whether something is wrong. */
+export function AllApps() {
+  const { apps } = usePlace()
+  const asked = useAllApps()
+  return (
+    <>
+      <div className="line">
+        <Freshness updated_at_ms={asked.dataUpdatedAt} />
+      </div>
+      {asked.error !== null && <Fault error={asked.error} retry={() => void asked.refetch()} />}
+      {apps.length === 0 ? (
+        <div className="empty">
+          <p>{texts.noApps}</p>
+          <PageLink page="new-app" className="button primary">
+            {texts.newApp}
+          </PageLink>
+        </div>
+      ) : asked.data === undefined ? (
+        <Skeleton shape="table" />
+      ) : (
+        <section data-stale={asked.isPlaceholderData || undefined}>
+          <DataTable
+            label={texts.allApps}
+            columns={columns}
+            items={asked.data.apps}
+            idOf={({ app_id }) => app_id}
+            empty={texts.noApps}
+            sort={{ column: 'installs', direction: 'descending' }}
+          />
+        </section>
+      )}
+      <Attention />
+    </>
+  )
+}

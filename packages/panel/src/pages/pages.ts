@@ -1,0 +1,73 @@
+import type { ComponentType } from 'react'
+import type { Role } from '@tributary/contracts/admin/people/roles'
+import { routes } from '../api/declared/routes.ts'
+
+export interface Page {
+  /** Its path below `/admin/`, and its folder. */
+  name: string
+  title: string
+  /** `g`, then this letter. */
+  key?: string
+  /** The group in the rail; absent: only other pages lead there. */
+  group?: 'Numbers' | 'Traffic' | 'Set-up'
+  /** The people whose roles may call what it shows. */
+  roles: readonly Role[]
+  /** Whether it shows one app. */
+  of_app: boolean
+  /** Takes an id in its path. */
+  id?: true
+  load: () => Promise<{ default: ComponentType }>
+}
+
+const readers = routes.getAppOverview.roles
+const lookers = routes.findInApp.roles
+
+/** Every page, in the order of the rail. */
+export const pages = [
+  {
+    ...{ name: 'overview', title: 'Overview', key: 'o', group: 'Numbers', roles: routes.listAttention.roles },
+    ...{ of_app: false, load: () => import('./overview/page.tsx') },
+  },
+  {
+    ...{ name: 'cohorts', title: 'Cohorts', key: 'c', group: 'Numbers', roles: readers, of_app: true },
+    load: () => import('./cohorts/page.tsx'),
+  },
+  {
+    ...{ name: 'ltv', title: 'Lifetime value', key: 'v', group: 'Numbers', roles: readers, of_app: true },
+    load: () => import('./ltv/page.tsx'),
+  },
+  {
+    ...{ name: 'events', title: 'Events', key: 'e', group: 'Numbers', roles: readers, of_app: true },
+    load: () => import('./events/page.tsx'),
+  },
+  {
+    ...{ name: 'live', title: 'Live', key: 'l', group: 'Traffic', roles: routes.watchApp.roles, of_app: true },
+    load: () => import('./live/page.tsx'),
+  },
+  {
+    ...{ name: 'installs', title: 'Installs', key: 'i', group: 'Traffic', roles: routes.listAppInstalls.roles },
+    ...{ of_app: true, load: () => import('./installs/page.tsx') },
+  },
+  {
+    ...{ name: 'install', title: 'Install', roles: routes.getAppInstall.roles, of_app: true, id: true },
+    load: () => import('./install/page.tsx'),
+  },
+  {
+    ...{ name: 'find', title: 'Find', key: 'f', group: 'Traffic', roles: lookers, of_app: true },
+    load: () => import('./find/page.tsx'),
+  },
+  {
+    ...{ name: 'apps', title: 'Apps and keys', key: 'a', group: 'Set-up', roles: routes.listApps.roles },
+    ...{ of_app: false, load: () => import('./apps/page.tsx') },
+  },
+  {
+    ...{ name: 'new-app', title: 'New app', roles: [...routes.createApp.roles, ...routes.createCompany.roles] },
+    ...{ of_app: false, load: () => import('./new-app/page.tsx') },
+  },
+] as const satisfies readonly Page[]
+export type PageName = (typeof pages)[number]['name']
+
+export const findPage = (path: string): Page | undefined => {
+  const [name] = path.replace(/^\/(admin\/)?/, '').split('/')
+  return pages.find((page) => page.name === name)
+}

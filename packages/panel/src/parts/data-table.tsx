@@ -1,0 +1,125 @@
+import { type ReactNode, useMemo, useState } from 'react'
+import {
+  Cell,
+  Column,
+  Row,
+  type SortDescriptor,
+  Table,
+  TableBody,
+  TableHeader,
+  TableLayout,
+  Virtualizer,
+} from 'react-aria-components'
+import { exactly, none } from '../api/numbers.ts'
+
+export interface DataColumn<Item> {
+  id: string
+  name: string
+  /** What it counts, as the report declares it. */
+  help?: string
+  numeric?: boolean
+  value: (item: Item) => number | string | null
+  /** How a value is written; as it is when absent. */
+  write?: (value: never) => string
+  cell?: (item: Item) => ReactNode
+  /** Share of the largest value, as a bar behind the number. */
+  bar?: boolean
+  width?: number
+}
+
+interface DataTableProps<Item> {
+  label: string
+  columns: readonly DataColumn<Item>[]
+  items: readonly Item[]
+  idOf: (item: Item, index: number) => string
+  empty: ReactNode
+  sort?: SortDescriptor
+}
+
+/** Above this, only the rows on the screen exist. */
+const whole_rows_max = 120
+
+/** Rows of an answer. A click or Enter on a head sorts; absent values stay last. */
+export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: DataTableProps<Item>) {
+  const [order, setOrder] = useState<SortDescriptor | undefined>(sort)
+  const rows = useMemo(() => {
+    const all = items.map((item, index) => ({ id: idOf(item, index), item }))
+    const column = columns.find(({ id }) => id === order?.column)
+    if (column === undefined || order === undefined) return all
+    const sign = order.direction === 'descending' ? -1 : 1
+    return all.toSorted((a, b) => compare(column.value(a.item), column.value(b.item), sign))
+  }, [items, columns, order, idOf])
+  const most = useMemo(
+    () => new Map(columns.filter(({ bar }) => bar).map((one) => [one.id, Math.max(0, ...items.map((item) => Number(one.value(item)) || 0))])),
+    [columns, items],
+  )
+  const table = (
+    <Table
+      aria-label={label}
+      className="table"
+      {...(order && { sortDescriptor: order })}
+      onSortChange={setOrder}
+    >
+      <TableHeader>
+        {columns.map(({ id, name, help, numeric }, n) => (
+          <Column key={id} id={id} isRowHeader={n === 0} allowsSorting className={numeric ? 'head numeric' : 'head'}>
+            {({ sortDirection }) => (
+              <span title={help}>
+                {name}
+                <span aria-hidden="true" className="sort-mark">
+                  {sortDirection === 'ascending' ? '↑' : sortDirection === 'descending' ? '↓' : ''}
+                </span>
+              </span>
+            )}
+          </Column>
+        ))}
+      </TableHeader>
+      <TableBody items={rows} renderEmptyState={() => <div className="table-empty">{empty}</div>} dependencies={[columns, most]}>
+        {({ id, item }) => (
+          <Row id={id} className="row">
+            {columns.map((column) => (
+              <Cell key={column.id} className={column.numeric ? 'cell numeric' : 'cell'} textValue={String(column.value(item) ?? none)}>
+                {contentOf(column, item, most.get(column.id))}
+              </Cell>
+            ))}
+          </Row>
+        )}
+      </TableBody>
+    </Table>
+  )
+  const many = rows.length > whole_rows_max
+  return (
+    <div className={many ? 'table-frame many' : 'table-frame'}>
+      {many ? (
+        <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: 34, headingHeight: 36 }}>
+          {table}
+        </Virtualizer>
+      ) : (
+        table
+      )}
+    </div>
+  )
+}
+
+function contentOf<Item>(column: DataColumn<Item>, item: Item, most = 0): ReactNode {
+  if (column.cell) return column.cell(item)
+  const value = column.value(item)
+  if (value === null || value === '') return <span className="quiet">{none}</span>
+  const text = column.write ? column.write(value as never) : String(value)
+  if (typeof value !== 'number') return <span className="cut" title={text}>{text}</span>
+  return (
+    <>
+      {column.bar && most > 0 && (
+        <meter className="cell-bar" min={0} max={most} value={Math.max(0, value)} aria-hidden="true" />
+      )}
+      <data value={value} title={exactly(value)}>
+        {text}
+      </data>
+    </>
+  )
+}
+
+function compare(a: number | string | null, b: number | string | null, sign: number): number {
+  if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1
+  return sign * (typeof a === 'number' && typeof b === 'number' ? a - b : String(a).localeCompare(String(b)))
+}

@@ -1,0 +1,118 @@
+import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
+import { type ReactNode, Suspense } from 'react'
+import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
+import { addressOf, type ReportQuery } from '../api/call.ts'
+import { longDay, shortDay } from '../api/numbers.ts'
+import { toDay } from '../api/range.ts'
+import { useSetWords, useWords } from '../shell/words.ts'
+import { Fault } from './fault.tsx'
+import { Skeleton } from './skeleton.tsx'
+
+/** What a figure needs to know of its answer. */
+export interface Asked {
+  data: { meta: ReportMeta } | undefined
+  error: unknown
+  isPlaceholderData: boolean
+  refetch: () => unknown
+}
+
+interface FigureProps {
+  /** Its word in the address while its table is shown. */
+  id: string
+  title: string
+  /** One sentence: what it counts. */
+  help?: string
+  report: ReportName
+  app_id: string
+  query: ReportQuery
+  asked: Asked
+  chart: () => ReactNode
+  table: () => ReactNode
+  empty?: ReactNode
+}
+
+/** A chart of a report, or its table; the same as CSV and as a command. */
+export function Figure({ id, title, help, report, app_id, query, asked, chart, table, empty }: FigureProps) {
+  const words = useWords()
+  const setWords = useSetWords()
+  const asTable = words.table === id
+  const { data, error, isPlaceholderData } = asked
+  return (
+    <section className="figure" aria-label={title} data-stale={isPlaceholderData || undefined}>
+      <header className="figure-head">
+        <div>
+          <h2>{title}</h2>
+          {help && <p className="quiet">{help}</p>}
+        </div>
+        <div className="figure-tools">
+          <Button className="button small" onPress={() => setWords({ table: asTable ? undefined : id }, { replace: true })}>
+            {asTable ? 'Chart' : 'Table'}
+          </Button>
+          <MoreMenu report={report} app_id={app_id} query={query} title={title} />
+        </div>
+      </header>
+      {isPlaceholderData && data && <Stale meta={data.meta} />}
+      {error !== null && data === undefined ? (
+        <Fault error={error} retry={() => void asked.refetch()} />
+      ) : data === undefined ? (
+        <Skeleton shape="chart" />
+      ) : (
+        <>
+          {error !== null && <Fault error={error} retry={() => void asked.refetch()} />}
+          {empty ?? <Suspense fallback={<Skeleton shape="chart" />}>{asTable ? table() : chart()}</Suspense>}
+          <Notes meta={data.meta} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** The request that old numbers answer. */
+const Stale = ({ meta: { since_ms, until_ms } }: { meta: ReportMeta }) => (
+  <p className="stale" role="status">
+    Loading. Still shown: {shortDay(toDay(since_ms))} – {longDay(toDay(until_ms - 1))}
+  </p>
+)
+
+/** What an answer says of itself. */
+function Notes({ meta }: { meta: ReportMeta }) {
+  const { missing_rates, more, whole_days } = meta
+  return (
+    <>
+      {missing_rates !== undefined && (
+        <p className="quiet note">Money in {missing_rates.join(', ')} is left out: no exchange rate.</p>
+      )}
+      {more && <p className="quiet note">More rows than the panel shows. CSV has all.</p>}
+      {whole_days && <p className="quiet note">Raw events of the first day have expired: that day is counted whole.</p>}
+    </>
+  )
+}
+
+interface MoreMenuProps {
+  report: ReportName
+  app_id: string
+  query: ReportQuery
+  title: string
+}
+
+function MoreMenu({ report, app_id, query, title }: MoreMenuProps) {
+  const csv = addressOf(`${report}OfApp`, { params: { app_id }, query: { ...query, format: 'csv' } })
+  const curl = `curl -sS '${location.origin}${addressOf(`${report}Report`, { query })}' -H "Authorization: Bearer $SERVER_KEY"`
+  return (
+    <MenuTrigger>
+      <Button className="button small" aria-label={`More of ${title}`}>
+        <span aria-hidden="true">···</span>
+      </Button>
+      <Popover className="popover" placement="bottom end">
+        <Menu className="list">
+          <MenuItem className="list-item" href={csv} download={`${report}.csv`}>
+            Download CSV
+          </MenuItem>
+          <MenuItem className="list-item" onAction={() => void navigator.clipboard.writeText(curl)}>
+            Copy as curl
+          </MenuItem>
+        </Menu>
+      </Popover>
+    </MenuTrigger>
+  )
+}

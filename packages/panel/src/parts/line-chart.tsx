@@ -1,0 +1,111 @@
+import { CartesianGrid, Line, LineChart as Lines, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
+import { longDay, shortDay } from '../api/numbers.ts'
+import { colourOf, Legend, Marker, type Point, type Series } from './series.tsx'
+
+interface LineChartProps {
+  points: readonly Point[]
+  series: readonly Series[]
+  /** What the chart shows, in words. */
+  summary: string
+  /** Writes a value, exactly. */
+  write: (value: number) => string
+  /** Writes a value of the axis, shortly. */
+  tick?: (value: number) => string
+  /** Writes `day` of a point; a day of the calendar when absent. */
+  at?: (day: string) => string
+  /** A value that the lines are measured by, with its name. */
+  mark?: { value: number; name: string } | null
+}
+
+/** More points than this have no marker each: they would hide the line. */
+const markers_max = 45
+
+/** Lines over days. */
+export default function LineChart({ points, series, summary, write, tick = write, at, mark }: LineChartProps) {
+  const few = points.length <= markers_max
+  return (
+    <div className="chart">
+      <ResponsiveContainer width="100%" height={260}>
+        <Lines data={points as Point[]} margin={{ top: 8, right: 16, bottom: 0, left: 0 }} title={summary}>
+          <CartesianGrid vertical={false} stroke="var(--line)" />
+          <XAxis
+            dataKey="day"
+            tickFormatter={at ?? shortDay}
+            tickLine={false}
+            axisLine={{ stroke: 'var(--line-strong)' }}
+            minTickGap={32}
+            tick={{ fill: 'var(--quiet)', fontSize: 12 }}
+          />
+          <YAxis
+            width="auto"
+            tickFormatter={tick}
+            tickLine={false}
+            axisLine={false}
+            allowDecimals={tick !== write}
+            tick={{ fill: 'var(--quiet)', fontSize: 12 }}
+          />
+          <Tooltip
+            cursor={{ stroke: 'var(--line-strong)' }}
+            isAnimationActive={false}
+            content={({ active, payload, label }) =>
+              active ? (
+                <div className="tip">
+                  <p>{at ? at(String(label)) : longDay(String(label))}</p>
+                  <dl>
+                    {series.map(({ key, name }, n) => {
+                      const value = (payload?.[0]?.payload as Point | undefined)?.[key]
+                      return (
+                        <div key={key}>
+                          <dt>
+                            <svg width="12" height="12" viewBox="-6 -6 12 12" aria-hidden="true">
+                              <Marker n={n} x={0} y={0} />
+                            </svg>
+                            {name}
+                          </dt>
+                          <dd className="number">{typeof value === 'number' ? write(value) : '-'}</dd>
+                        </div>
+                      )
+                    })}
+                  </dl>
+                </div>
+              ) : null
+            }
+          />
+          {mark && (
+            <ReferenceLine
+              y={mark.value}
+              stroke="var(--text)"
+              strokeDasharray="6 4"
+              ifOverflow="extendDomain"
+              label={{ value: mark.name, position: 'insideTopRight', fill: 'var(--text)', fontSize: 12 }}
+            />
+          )}
+          {series.map(({ key, name, dashed }, n) => (
+            <Line
+              key={key}
+              dataKey={(point: Point) => point[key] ?? null}
+              name={name}
+              stroke={colourOf(n)}
+              strokeWidth={2}
+              {...(dashed && { strokeDasharray: '4 4' })}
+              isAnimationActive={false}
+              connectNulls={false}
+              dot={
+                few
+                  ? ({ cx, cy, index, value }) =>
+                      typeof value === 'number' && cx !== undefined && cy !== undefined ? (
+                        <Marker key={index} n={n} x={cx} y={cy} />
+                      ) : (
+                        <g key={index} />
+                      )
+                  : false
+              }
+              activeDot={{ r: 5, fill: colourOf(n) }}
+            />
+          ))}
+        </Lines>
+      </ResponsiveContainer>
+      <Legend series={series} />
+    </div>
+  )
+}

@@ -1,0 +1,48 @@
+import type { ReportName, ReportRow } from '@tributary/contracts/reports'
+import * as declared from '../api/declared/reports.ts'
+import { count, exactly, longDay, money, rate, time } from '../api/numbers.ts'
+import type { DataColumn } from './data-table.tsx'
+
+/** How a column is written, by the end of its name: units are in the names (docs/rules.md#report-rows). */
+function writerOf(name: string): ((value: never) => string) | undefined {
+  if (name === 'day') return longDay as (value: never) => string
+  if (name.endsWith('_usd')) return money as (value: never) => string
+  if (name.endsWith('_rate')) return rate as (value: never) => string
+  if (name.endsWith('_ms')) return time as (value: never) => string
+  return undefined
+}
+
+/** `d7_rate` is `D7 rate`, `unique_installs` is `Unique installs`. */
+export function titleOf(name: string): string {
+  const words = name.replace(/_usd$/, ' (USD)').replace(/_ms$/, '').replaceAll('_', ' ')
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
+}
+
+/** The columns of a report as it declares them. A column that it gets appears in its table. */
+function columnsOf<Name extends ReportName>(name: Name): DataColumn<ReportRow<Name>>[] {
+  return declared[name].columns.map((column): DataColumn<ReportRow<Name>> => {
+    const write = writerOf(column.name) ?? (column.numeric ? (fractional(column.name) as (value: never) => string) : undefined)
+    return {
+      id: column.name,
+      name: titleOf(column.name),
+      help: column.description.replaceAll('`', ''),
+      numeric: column.numeric,
+      value: (row) => asCell((row as Record<string, unknown>)[column.name]),
+      ...(write && { write }),
+    }
+  })
+}
+
+const fractional = (name: string) => (name === 'cost' ? exactly : count)
+const asCell = (value: unknown): string | number | null =>
+  typeof value === 'number' || typeof value === 'string' ? value : value === null || value === undefined ? null : JSON.stringify(value)
+
+export const reports = {
+  attribution: columnsOf('attribution'),
+  revenue: columnsOf('revenue'),
+  cohorts: columnsOf('cohorts'),
+  events: columnsOf('events'),
+  ltv: columnsOf('ltv'),
+  costs: columnsOf('costs'),
+  skan: columnsOf('skan'),
+}

@@ -1,0 +1,72 @@
+import { useEffect, useRef, useState } from 'react'
+import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { type Page, type PageName, pages } from '../pages/pages.ts'
+import { openFind } from './find-dialog.tsx'
+import { areKeysOn } from './preferences.ts'
+import { hasRole, type Place } from './session.ts'
+import { useOpen } from './words.ts'
+
+/** `g` waits this long for its letter. */
+const pair_ms_max = 1500
+
+/** Keys that act anywhere but in a field: `/`, `?`, and `g` with the letter of a page. */
+export function Keys({ place: { me } }: { place: Place }) {
+  const [help, setHelp] = useState(false)
+  const open = useOpen()
+  const gone_at = useRef(Number.NEGATIVE_INFINITY)
+  const shown = (pages as readonly Page[]).filter((page) => page.key !== undefined && hasRole(me, page.roles))
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
+      const page = event.timeStamp - gone_at.current < pair_ms_max ? shown.find(({ key }) => key === event.key) : undefined
+      gone_at.current = event.key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY
+      if (page) open(page.name as PageName)
+      else if (event.key === '/') openFind()
+      else if (event.key === '?') setHelp(true)
+      else return
+      event.preventDefault()
+    }
+    window.addEventListener('keydown', onKey)
+    return () => window.removeEventListener('keydown', onKey)
+  })
+  return (
+    <ModalOverlay className="overlay" isDismissable isOpen={help} onOpenChange={setHelp}>
+      <Modal className="modal">
+        <Dialog>
+          {({ close }) => (
+            <>
+              <Heading slot="title">Keys</Heading>
+              <dl className="keys">
+                <Key keys="/" text="Find an id" />
+                {shown.map(({ name, key, title }) => (
+                  <Key key={name} keys={`g ${key}`} text={title} />
+                ))}
+                <Key keys="?" text="This list" />
+                <Key keys="Esc" text="Close" />
+              </dl>
+              <p className="quiet">The menu of your account switches these keys off.</p>
+              <Button className="button" onPress={close}>
+                Close
+              </Button>
+            </>
+          )}
+        </Dialog>
+      </Modal>
+    </ModalOverlay>
+  )
+}
+
+const Key = ({ keys, text }: { keys: string; text: string }) => (
+  <div>
+    <dt>
+      {keys.split(' ').map((key) => (
+        <kbd key={key}>{key}</kbd>
+      ))}
+    </dt>
+    <dd>{text}</dd>
+  </div>
+)
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement &&
+  (target.isContentEditable || target.closest('input, textarea, select, [role=dialog], [role=listbox], [role=menu]') !== null)

@@ -1,0 +1,78 @@
+import type { Me } from '@tributary/contracts/admin/people/own-account'
+import type { Role } from '@tributary/contracts/admin/people/roles'
+import { queryOptions, useQuery } from '@tanstack/react-query'
+import { call, type Output, keepCsrfToken } from '../api/call.ts'
+import { useWords } from './words.ts'
+
+type Company = Output<'listCompanies'>['companies'][number]
+export type App = Output<'listApps'>['apps'][number]
+
+export const meQuery = queryOptions({
+  queryKey: ['getMe'],
+  queryFn: async ({ signal }) => {
+    const me = await call('getMe', {}, signal)
+    keepCsrfToken(me.csrf_token)
+    return me
+  },
+  staleTime: 60_000,
+})
+
+export interface Place {
+  me: Me
+  companies: Company[]
+  /** The apps that the person may see, by company. */
+  apps: App[]
+  /** The app of the address; the first one on a page that shows one app. */
+  app: App | null
+  company: Company | null
+}
+
+const ofCompany = (me: Me) => me.memberships.some(({ company_id }) => company_id !== null)
+
+const placesQuery = (me: Me | undefined) =>
+  queryOptions({
+    queryKey: ['places', me?.memberships],
+    enabled: me !== undefined,
+    queryFn: async ({ signal }) => {
+      const { companies } = await call('listCompanies', {}, signal)
+      const held = new Set(me?.memberships.map(({ company_id }) => company_id))
+      const mine = companies.filter(({ company_id }) => held.has(company_id))
+      const lists = await Promise.all(
+        mine.map(({ company_id }) => call('listApps', { query: { company_id } }, signal)),
+      )
+      return { companies, apps: me && ofCompany(me) ? lists.flatMap(({ apps }) => apps) : [] }
+    },
+    staleTime: 60_000,
+  })
+
+/** Who is here, and of which app the page is. Undefined until it is known. */
+export function usePlaces() {
+  const me = useQuery(meQuery)
+  const places = useQuery(placesQuery(me.data))
+  return { me, places, error: me.error ?? places.error }
+}
+
+/** The same below the shell, which waits for it. */
+export function usePlace(): Place {
+  const { me, places } = usePlaces()
+  const words = useWords()
+  if (me.data === undefined || places.data === undefined) throw new Error('the shell shows no page before it knows who is here')
+  const { companies, apps } = places.data
+  const app = apps.find(({ app_id }) => app_id === words.app) ?? null
+  const company_id = app?.company_id ?? words.company ?? apps[0]?.company_id
+  const company = companies.find((one) => one.company_id === company_id) ?? companies[0] ?? null
+  return { me: me.data, companies, apps, app, company }
+}
+
+/** The app of a page that shows one: the shell has put it into the address. */
+export function useApp(): App {
+  const { app } = usePlace()
+  if (app === null) throw new Error('this page needs an app in its address')
+  return app
+}
+
+/** Whether the person holds one of the roles, over the company where one is named. */
+export const hasRole = (me: Me, roles: readonly Role[], company_id?: string): boolean =>
+  me.memberships.some(
+    (held) => roles.includes(held.role) && (company_id === undefined || held.role === 'operator' || held.company_id === company_id),
+  )
