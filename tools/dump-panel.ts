@@ -43,7 +43,7 @@ const reportText = (name: ReportName): string => {
   })
   const { summary, description } = reports[name]
   const filters = Object.keys(filtersOf(name))
-  return `export const ${name} = ${json({ summary, description, filters, columns })} as const\n`
+  return `  ${name}: ${json({ summary, description, filters, columns })},\n`
 }
 
 /** What each error means, by its row in docs/errors.md. */
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
   const texts = {
     'routes.ts': routesText(),
     'limits.ts': limitsText(),
-    'reports.ts': head + reportNames.map(reportText).join('\n'),
+    'reports.ts': `${head}export const declaredReports = {\n${reportNames.map(reportText).join('')}} as const\n`,
     'errors.ts': await errorsText(),
   }
   for (const [name, text] of Object.entries(texts)) {

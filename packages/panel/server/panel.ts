@@ -52,7 +52,10 @@ export const panel = (built: BuiltPanel = builtPanel()): FastifyPluginAsync => {
     reply.headers(headers).header('cache-control', 'no-cache')
     const found = find()
     if (found !== undefined) return sendFile(found, 'index.html', request, reply)
-    return reply.header('retry-after', '1').type('text/html; charset=utf-8').send(waitingPage(existsSync(built.failure)))
+    return reply
+      .header('retry-after', '1')
+      .type('text/html; charset=utf-8')
+      .send(waitingPage(existsSync(built.failure)))
   }
   return async (app) => {
     const unlisted = { config: { unlisted: true } }

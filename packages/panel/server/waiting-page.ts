@@ -1,7 +1,10 @@
 /** The page of `/admin/` until the panel is built. It needs no script: the browser loads it again. */
 export function waitingPage(failed: boolean): string {
   const [title, text] = failed
-    ? ['The panel could not be built', 'The log of the service says why. The next start tries again. Everything else runs.']
+    ? [
+        'The panel could not be built',
+        'The log of the service says why. The next start tries again. Everything else runs.',
+      ]
     : ['The panel is being built', 'This takes some seconds after the first start. This page loads itself again.']
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',

@@ -1,8 +1,8 @@
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
-import { createRoot } from 'react-dom/client'
 import { I18nProvider } from 'react-aria-components'
+import { createRoot } from 'react-dom/client'
 import { forgetAnswers } from './api/call.ts'
 import { isSessionOver, mayRetry, retryAfter } from './api/queries.ts'
 import { createPanelRouter } from './router.tsx'
@@ -18,12 +18,17 @@ const onError = (error: unknown) => {
   const { pathname, search } = router.state.location
   if (/^\/(sign-in|invitation|reset|second-factor)/.test(pathname)) return
   forgetAnswers()
-  void router.navigate({ to: '/sign-in', search: { then: `${pathname}${router.state.location.searchStr ?? search}` } } as never)
+  void router.navigate({
+    to: '/sign-in',
+    search: { next: `${pathname}${router.state.location.searchStr ?? search}` },
+  } as never)
 }
 
 const client = new QueryClient({
   queryCache: new QueryCache({ onError }),
-  defaultOptions: { queries: { retry: mayRetry, retryDelay: retryAfter, staleTime: 10_000, refetchOnWindowFocus: true } },
+  defaultOptions: {
+    queries: { retry: mayRetry, retryDelay: retryAfter, staleTime: 10_000, refetchOnWindowFocus: true },
+  },
 })
 const router = createPanelRouter(client)
 

@@ -96,6 +96,8 @@ export const service = defineService({
     const oidc = identityProviderOf(config, context)
     const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...address, pool, admin_token, documents }))
-    await app.register(adminApi({ ...context, ...address, ...signIn, pool, admin_token, link_url, serves_links, status }))
+    await app.register(
+      adminApi({ ...context, ...address, ...signIn, pool, admin_token, link_url, serves_links, status }),
+    )
   },
 })

@@ -57,8 +57,7 @@ export const callReport = <Name extends ReportName>(
   app_id: string,
   query: ReportQuery,
   signal?: AbortSignal,
-): Promise<ReportPage<Name>> =>
-  send(`${name}OfApp`, { params: { app_id }, query }, signal) as Promise<ReportPage<Name>>
+): Promise<ReportPage<Name>> => send(`${name}OfApp`, { params: { app_id }, query }, signal) as Promise<ReportPage<Name>>
 
 export type ReportQuery = Readonly<Record<string, string | number | readonly string[] | undefined>>
 

@@ -7,7 +7,8 @@ const percent = new Intl.NumberFormat('en-US', { style: 'percent', minimumFracti
 const exact = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 })
 
 type Value = number | null | undefined
-const write = (value: Value, format: Intl.NumberFormat) => (value === null || value === undefined ? none : format.format(value))
+const write = (value: Value, format: Intl.NumberFormat) =>
+  value === null || value === undefined ? none : format.format(value)
 
 export const count = (value: Value): string => write(value, whole)
 export const compact = (value: Value): string => write(value, short)
@@ -34,6 +35,12 @@ function moneyFormat(currency: string): Intl.NumberFormat {
     return new Intl.NumberFormat('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 2 })
   }
 }
+
+/** The same for a large figure: without cents from 1000 on. The exact value is on hover. */
+export const shortMoney = (value: Value, currency = 'USD'): string =>
+  typeof value === 'number' && Math.abs(value) >= 1000
+    ? money(Math.round(value), currency).replace(/\.00$/, '')
+    : money(value, currency)
 
 /** The change against a value before; null where there is nothing to compare with. */
 export const changeOf = (now: Value, before: Value): number | null =>

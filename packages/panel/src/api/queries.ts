@@ -1,5 +1,5 @@
-import type { ReportName } from '@tributary/contracts/reports'
 import { keepPreviousData, type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query'
+import type { ReportName } from '@tributary/contracts/reports'
 import { ApiError, isSessionOver } from './api-error.ts'
 import { call, callReport, type Input, type Output, type ReportPage, type ReportQuery, type RouteName } from './call.ts'
 import { limits } from './declared/limits.ts'

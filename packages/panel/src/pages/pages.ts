@@ -1,5 +1,5 @@
-import type { ComponentType } from 'react'
 import type { Role } from '@tributary/contracts/admin/people/roles'
+import type { ComponentType } from 'react'
 import { routes } from '../api/declared/routes.ts'
 
 export interface Page {

@@ -20,7 +20,8 @@ export function useConfirmed() {
   const confirm = useMutation({ mutationFn: (password: string) => call('confirmPassword', { body: { password } }) })
   const run = (work: () => Promise<unknown>) => {
     void work().catch((error: unknown) => {
-      if (error instanceof ApiError && error.code === 'password_needed') setWaiting(() => () => void work().catch(() => {}))
+      if (error instanceof ApiError && error.code === 'password_needed')
+        setWaiting(() => () => void work().catch(() => {}))
     })
   }
   const dialog = (
@@ -41,7 +42,15 @@ export function useConfirmed() {
               })
             }}
           >
-            <TextInput name="password" type="password" label={texts.password} help={texts.help} autoComplete="current-password" isRequired autoFocus />
+            <TextInput
+              name="password"
+              type="password"
+              label={texts.password}
+              help={texts.help}
+              autoComplete="current-password"
+              isRequired
+              autoFocus
+            />
             {confirm.error !== null && <Fault error={confirm.error} />}
             <div className="modal-buttons">
               <Button className="button" onPress={() => setWaiting(null)}>

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { Button } from 'react-aria-components'
+import { Scroller } from './scroller.tsx'
 
 /** Copies a text, and says so. */
 export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
@@ -23,9 +24,8 @@ export const Snippet = ({ text, label }: { text: string; label: string }) => (
       {label}
       <CopyButton text={text} />
     </figcaption>
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard */}
-    <pre tabIndex={0} role="region" aria-label={label}>
+    <Scroller label={label} className="snippet-text">
       <code>{text}</code>
-    </pre>
+    </Scroller>
   </figure>
 )

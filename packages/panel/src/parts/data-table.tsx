@@ -2,6 +2,7 @@ import { type ReactNode, useMemo, useState } from 'react'
 import {
   Cell,
   Column,
+  ResizableTableContainer,
   Row,
   type SortDescriptor,
   Table,
@@ -50,19 +51,27 @@ export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: Da
     return all.toSorted((a, b) => compare(column.value(a.item), column.value(b.item), sign))
   }, [items, columns, order, idOf])
   const most = useMemo(
-    () => new Map(columns.filter(({ bar }) => bar).map((one) => [one.id, Math.max(0, ...items.map((item) => Number(one.value(item)) || 0))])),
+    () =>
+      new Map(
+        columns
+          .filter(({ bar }) => bar)
+          .map((one) => [one.id, Math.max(0, ...items.map((item) => Number(one.value(item)) || 0))]),
+      ),
     [columns, items],
   )
+  const many = rows.length > whole_rows_max
   const table = (
-    <Table
-      aria-label={label}
-      className="table"
-      {...(order && { sortDescriptor: order })}
-      onSortChange={setOrder}
-    >
+    <Table aria-label={label} className="table" {...(order && { sortDescriptor: order })} onSortChange={setOrder}>
       <TableHeader>
-        {columns.map(({ id, name, help, numeric }, n) => (
-          <Column key={id} id={id} isRowHeader={n === 0} allowsSorting className={numeric ? 'head numeric' : 'head'}>
+        {columns.map(({ id, name, help, numeric, width }, n) => (
+          <Column
+            key={id}
+            id={id}
+            {...(many && { minWidth: width ?? 110 })}
+            isRowHeader={n === 0}
+            allowsSorting
+            className={numeric ? 'head numeric' : 'head'}
+          >
             {({ sortDirection }) => (
               <span title={help}>
                 {name}
@@ -74,11 +83,19 @@ export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: Da
           </Column>
         ))}
       </TableHeader>
-      <TableBody items={rows} renderEmptyState={() => <div className="table-empty">{empty}</div>} dependencies={[columns, most]}>
+      <TableBody
+        items={rows}
+        renderEmptyState={() => <div className="table-empty">{empty}</div>}
+        dependencies={[columns, most]}
+      >
         {({ id, item }) => (
           <Row id={id} className="row">
             {columns.map((column) => (
-              <Cell key={column.id} className={column.numeric ? 'cell numeric' : 'cell'} textValue={String(column.value(item) ?? none)}>
+              <Cell
+                key={column.id}
+                className={column.numeric ? 'cell numeric' : 'cell'}
+                textValue={String(column.value(item) ?? none)}
+              >
                 {contentOf(column, item, most.get(column.id))}
               </Cell>
             ))}
@@ -87,13 +104,14 @@ export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: Da
       </TableBody>
     </Table>
   )
-  const many = rows.length > whole_rows_max
   return (
     <div className={many ? 'table-frame many' : 'table-frame'}>
       {many ? (
-        <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: 34, headingHeight: 36 }}>
-          {table}
-        </Virtualizer>
+        <ResizableTableContainer className="table-scroll">
+          <Virtualizer layout={TableLayout} layoutOptions={{ rowHeight: 34, headingHeight: 36 }}>
+            {table}
+          </Virtualizer>
+        </ResizableTableContainer>
       ) : (
         table
       )}
@@ -106,7 +124,12 @@ function contentOf<Item>(column: DataColumn<Item>, item: Item, most = 0): ReactN
   const value = column.value(item)
   if (value === null || value === '') return <span className="quiet">{none}</span>
   const text = column.write ? column.write(value as never) : String(value)
-  if (typeof value !== 'number') return <span className="cut" title={text}>{text}</span>
+  if (typeof value !== 'number')
+    return (
+      <span className="cut" title={text}>
+        {text}
+      </span>
+    )
   return (
     <>
       {column.bar && most > 0 && (

@@ -45,7 +45,10 @@ export function Figure({ id, title, help, report, app_id, query, asked, chart, t
           {help && <p className="quiet">{help}</p>}
         </div>
         <div className="figure-tools">
-          <Button className="button small" onPress={() => setWords({ table: asTable ? undefined : id }, { replace: true })}>
+          <Button
+            className="button small"
+            onPress={() => setWords({ table: asTable ? undefined : id }, { replace: true })}
+          >
             {asTable ? 'Chart' : 'Table'}
           </Button>
           <MoreMenu report={report} app_id={app_id} query={query} title={title} />

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { routes } from '../api/declared/routes.ts'
 import { routeQuery } from '../api/queries.ts'
-import { Snippet } from './copy-button.tsx'
 import type { App } from '../shell/session.ts'
 import { usePlace } from '../shell/session.ts'
+import { Snippet } from './copy-button.tsx'
 
 interface FirstEventProps {
   app: Pick<App, 'app_id' | 'app_key' | 'company_id'>

@@ -1,4 +1,13 @@
-import { CartesianGrid, Line, LineChart as Lines, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
+import {
+  CartesianGrid,
+  Line,
+  LineChart as Lines,
+  ReferenceLine,
+  ResponsiveContainer,
+  Tooltip,
+  XAxis,
+  YAxis,
+} from 'recharts'
 import { longDay, shortDay } from '../api/numbers.ts'
 import { colourOf, Legend, Marker, type Point, type Series } from './series.tsx'
 
@@ -26,11 +35,11 @@ export default function LineChart({ points, series, summary, write, tick = write
   return (
     <div className="chart">
       <ResponsiveContainer width="100%" height={260}>
-        <Lines data={points as Point[]} margin={{ top: 8, right: 16, bottom: 0, left: 0 }} title={summary}>
+        <Lines data={points as Point[]} margin={{ top: 8, right: 24, bottom: 0, left: 0 }} title={summary}>
           <CartesianGrid vertical={false} stroke="var(--line)" />
           <XAxis
             dataKey="day"
-            tickFormatter={at ?? shortDay}
+            tickFormatter={(day: string) => (at ?? shortDay)(day)}
             tickLine={false}
             axisLine={{ stroke: 'var(--line-strong)' }}
             minTickGap={32}
@@ -38,7 +47,7 @@ export default function LineChart({ points, series, summary, write, tick = write
           />
           <YAxis
             width="auto"
-            tickFormatter={tick}
+            tickFormatter={(value: number) => tick(value)}
             tickLine={false}
             axisLine={false}
             allowDecimals={tick !== write}

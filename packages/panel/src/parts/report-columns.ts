@@ -1,5 +1,5 @@
 import type { ReportName, ReportRow } from '@tributary/contracts/reports'
-import * as declared from '../api/declared/reports.ts'
+import { declaredReports as declared } from '../api/declared/reports.ts'
 import { count, exactly, longDay, money, rate, time } from '../api/numbers.ts'
 import type { DataColumn } from './data-table.tsx'
 
@@ -21,7 +21,8 @@ export function titleOf(name: string): string {
 /** The columns of a report as it declares them. A column that it gets appears in its table. */
 function columnsOf<Name extends ReportName>(name: Name): DataColumn<ReportRow<Name>>[] {
   return declared[name].columns.map((column): DataColumn<ReportRow<Name>> => {
-    const write = writerOf(column.name) ?? (column.numeric ? (fractional(column.name) as (value: never) => string) : undefined)
+    const write =
+      writerOf(column.name) ?? (column.numeric ? (fractional(column.name) as (value: never) => string) : undefined)
     return {
       id: column.name,
       name: titleOf(column.name),
@@ -35,7 +36,11 @@ function columnsOf<Name extends ReportName>(name: Name): DataColumn<ReportRow<Na
 
 const fractional = (name: string) => (name === 'cost' ? exactly : count)
 const asCell = (value: unknown): string | number | null =>
-  typeof value === 'number' || typeof value === 'string' ? value : value === null || value === undefined ? null : JSON.stringify(value)
+  typeof value === 'number' || typeof value === 'string'
+    ? value
+    : value === null || value === undefined
+      ? null
+      : JSON.stringify(value)
 
 export const reports = {
   attribution: columnsOf('attribution'),

@@ -5,7 +5,11 @@ export default function Sparkline({ values }: { values: readonly (number | null)
   return (
     <div className="sparkline" aria-hidden="true">
       <ResponsiveContainer width="100%" height={40}>
-        <AreaChart data={values.map((value, n) => ({ n, value }))} margin={{ top: 3, right: 0, bottom: 1, left: 0 }} accessibilityLayer={false}>
+        <AreaChart
+          data={values.map((value, n) => ({ n, value }))}
+          margin={{ top: 3, right: 0, bottom: 1, left: 0 }}
+          accessibilityLayer={false}
+        >
           <Area
             dataKey="value"
             type="linear"

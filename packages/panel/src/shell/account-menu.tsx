@@ -1,5 +1,5 @@
-import type { Me } from '@tributary/contracts/admin/people/own-account'
 import { useQueryClient } from '@tanstack/react-query'
+import type { Me } from '@tributary/contracts/admin/people/own-account'
 import { useState } from 'react'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover, Separator } from 'react-aria-components'
 import { call, forgetAnswers } from '../api/call.ts'

@@ -1,7 +1,7 @@
 import { lazy, Suspense, useState } from 'react'
 import { Button, Dialog, DialogTrigger, Popover, ToggleButton, ToggleButtonGroup } from 'react-aria-components'
-import { day_ms, isCustom, type Preset, presetOf, presets, toDay, windowOf } from '../api/range.ts'
 import { longDay, shortDay } from '../api/numbers.ts'
+import { day_ms, isCustom, type Preset, presetOf, presets, toDay, windowOf } from '../api/range.ts'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { useSetWords, useWords } from './words.ts'
 
@@ -24,7 +24,11 @@ export function DateRange() {
   const { since_ms, until_ms } = windowOf(words)
   const [first, last] = [toDay(since_ms), toDay(until_ms - day_ms)]
   const custom = isCustom(words)
-  const title = custom ? (first === last ? longDay(first) : `${shortDay(first)} – ${longDay(last)}`) : names[presetOf(words)]
+  const title = custom
+    ? first === last
+      ? longDay(first)
+      : `${shortDay(first)} – ${longDay(last)}`
+    : names[presetOf(words)]
   return (
     <DialogTrigger isOpen={open} onOpenChange={setOpen}>
       <Button className="button" aria-label={`Dates: ${title}, UTC`}>

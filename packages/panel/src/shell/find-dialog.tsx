@@ -16,7 +16,7 @@ export function FindDialog() {
     <>
       <Button className="button find-button" onPress={() => setOpen(true)} aria-label="Find an id">
         <span>Find an id</span>
-        <kbd aria-hidden="true">/</kbd>
+        <kbd>/</kbd>
       </Button>
       <ModalOverlay className="overlay" isDismissable isOpen={open} onOpenChange={setOpen}>
         <Modal className="modal find-modal">
@@ -29,7 +29,13 @@ export function FindDialog() {
                 openPage('find', { q: words.trim() })
               }}
             >
-              <SearchField value={words} onChange={setWords} autoFocus maxLength={limits.find_chars_max} className="search">
+              <SearchField
+                value={words}
+                onChange={setWords}
+                autoFocus
+                maxLength={limits.find_chars_max}
+                className="search"
+              >
                 <Label>Install, user, transaction, event or click</Label>
                 <Input className="input large" placeholder="Paste an id, press Enter" />
               </SearchField>

@@ -18,7 +18,8 @@ export function Keys({ place: { me } }: { place: Place }) {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       if (!areKeysOn() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
-      const page = event.timeStamp - gone_at.current < pair_ms_max ? shown.find(({ key }) => key === event.key) : undefined
+      const page =
+        event.timeStamp - gone_at.current < pair_ms_max ? shown.find(({ key }) => key === event.key) : undefined
       gone_at.current = event.key === 'g' ? event.timeStamp : Number.NEGATIVE_INFINITY
       if (page) open(page.name as PageName)
       else if (event.key === '/') openFind()
@@ -69,4 +70,5 @@ const Key = ({ keys, text }: { keys: string; text: string }) => (
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&
-  (target.isContentEditable || target.closest('input, textarea, select, [role=dialog], [role=listbox], [role=menu]') !== null)
+  (target.isContentEditable ||
+    target.closest('input, textarea, select, [role=dialog], [role=listbox], [role=menu]') !== null)

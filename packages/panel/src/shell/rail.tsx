@@ -23,7 +23,7 @@ export function Rail({ place }: { place: Place }) {
                   <li key={page.name}>
                     <PageLink page={page.name as PageName} className="rail-link">
                       {page.title}
-                      {page.key && <kbd aria-hidden="true">g {page.key}</kbd>}
+                      {page.key && <kbd>g {page.key}</kbd>}
                     </PageLink>
                   </li>
                 ))}

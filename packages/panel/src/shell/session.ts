@@ -1,7 +1,7 @@
+import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Me } from '@tributary/contracts/admin/people/own-account'
 import type { Role } from '@tributary/contracts/admin/people/roles'
-import { queryOptions, useQuery } from '@tanstack/react-query'
-import { call, type Output, keepCsrfToken } from '../api/call.ts'
+import { call, keepCsrfToken, type Output } from '../api/call.ts'
 import { useWords } from './words.ts'
 
 type Company = Output<'listCompanies'>['companies'][number]
@@ -37,9 +37,7 @@ const placesQuery = (me: Me | undefined) =>
       const { companies } = await call('listCompanies', {}, signal)
       const held = new Set(me?.memberships.map(({ company_id }) => company_id))
       const mine = companies.filter(({ company_id }) => held.has(company_id))
-      const lists = await Promise.all(
-        mine.map(({ company_id }) => call('listApps', { query: { company_id } }, signal)),
-      )
+      const lists = await Promise.all(mine.map(({ company_id }) => call('listApps', { query: { company_id } }, signal)))
       return { companies, apps: me && ofCompany(me) ? lists.flatMap(({ apps }) => apps) : [] }
     },
     staleTime: 60_000,
@@ -56,7 +54,8 @@ export function usePlaces() {
 export function usePlace(): Place {
   const { me, places } = usePlaces()
   const words = useWords()
-  if (me.data === undefined || places.data === undefined) throw new Error('the shell shows no page before it knows who is here')
+  if (me.data === undefined || places.data === undefined)
+    throw new Error('the shell shows no page before it knows who is here')
   const { companies, apps } = places.data
   const app = apps.find(({ app_id }) => app_id === words.app) ?? null
   const company_id = app?.company_id ?? words.company ?? apps[0]?.company_id
@@ -74,5 +73,7 @@ export function useApp(): App {
 /** Whether the person holds one of the roles, over the company where one is named. */
 export const hasRole = (me: Me, roles: readonly Role[], company_id?: string): boolean =>
   me.memberships.some(
-    (held) => roles.includes(held.role) && (company_id === undefined || held.role === 'operator' || held.company_id === company_id),
+    (held) =>
+      roles.includes(held.role) &&
+      (company_id === undefined || held.role === 'operator' || held.company_id === company_id),
   )

@@ -115,4 +115,3 @@ function SmallRail({ place }: { place: Place }) {
     </DialogTrigger>
   )
 }
-

@@ -27,7 +27,11 @@ export function Switcher({ place: { apps, companies, app } }: { place: Place }) 
   const { contains } = useFilter({ sensitivity: 'base' })
   const nameOf = (id: string) => companies.find(({ company_id }) => company_id === id)?.name ?? id
   const sections = companies
-    .map((company) => ({ id: company.company_id, name: company.name, apps: apps.filter((one) => one.company_id === company.company_id) }))
+    .map((company) => ({
+      id: company.company_id,
+      name: company.name,
+      apps: apps.filter((one) => one.company_id === company.company_id),
+    }))
     .filter((section) => section.apps.length > 0)
   return (
     <DialogTrigger isOpen={open} onOpenChange={setOpen}>
@@ -37,7 +41,9 @@ export function Switcher({ place: { apps, companies, app } }: { place: Place }) 
         </span>
         <span className="switcher-name">
           <strong>{app?.name ?? 'All apps'}</strong>
-          <span className="quiet">{app ? `${nameOf(app.company_id)} · ${platformName(app.platform)}` : `${apps.length} apps`}</span>
+          <span className="quiet">
+            {app ? `${nameOf(app.company_id)} · ${platformName(app.platform)}` : `${apps.length} apps`}
+          </span>
         </span>
         <span aria-hidden="true" className="caret" />
       </Button>

@@ -1,5 +1,6 @@
 // Made by `npm run dump`: do not edit.
-export const attribution = {
+export const declaredReports = {
+  attribution: {
   "summary": "Installs by day, partner and attribution type",
   "description": "Installs of the app by their newest verdict; an install that waits for a click is in no row. The window is of install times. Rows are ordered by day, then partner, then attribution type.",
   "filters": [
@@ -43,9 +44,8 @@ export const attribution = {
       "numeric": true
     }
   ]
-} as const
-
-export const revenue = {
+},
+  revenue: {
   "summary": "Money by day and partner",
   "description": "Money events of the app by the newest verdict of their install. The window is of event times. Rows are ordered by day, then partner.",
   "filters": [
@@ -78,9 +78,8 @@ export const revenue = {
       "numeric": true
     }
   ]
-} as const
-
-export const cohorts = {
+},
+  cohorts: {
   "summary": "Retention by day of install",
   "description": "Installs of the app that came back 1, 7 and 30 days after their install. Day N is the 24 hours that begin N x 24 hours after the install, not a calendar day: who installs at 20:00 and comes back at 09:00 the next morning was there on day 0 alone. The window is of install times. Events of an app are corrected by the clock of its phone when it sent them, as install times are. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.",
   "filters": [],
@@ -126,9 +125,8 @@ export const cohorts = {
       "numeric": true
     }
   ]
-} as const
-
-export const events = {
+},
+  events: {
   "summary": "Events by day and name",
   "description": "All accepted events of the app. Rows are ordered by day, then by event name.",
   "filters": [
@@ -161,9 +159,8 @@ export const events = {
       "numeric": true
     }
   ]
-} as const
-
-export const ltv = {
+},
+  ltv: {
   "summary": "Lifetime value by day of install and partner",
   "description": "Money that the installs of a day brought since their install. The window is of install times. Money of an app is corrected by the clock of its phone when it sent it, as install times are; money from before the install is left out. Installs count as in the report `cohorts`, by the partner of their newest verdict. Rows are ordered by day, then partner.",
   "filters": [
@@ -221,9 +218,8 @@ export const ltv = {
       "numeric": true
     }
   ]
-} as const
-
-export const costs = {
+},
+  costs: {
   "summary": "Costs of ads by day, partner, campaign, ad group and country",
   "description": "What was uploaded, by `PUT /api/v1/costs`. Costs are of days, so the window takes each day that it touches whole. Of a week or month the rows are of one currency each. Rows are ordered by day, then partner, campaign, ad group, country and currency.",
   "filters": [
@@ -289,9 +285,8 @@ export const costs = {
       "numeric": true
     }
   ]
-} as const
-
-export const skan = {
+},
+  skan: {
   "summary": "Postbacks of Apple by day, network and source",
   "description": "SKAdNetwork and AdAttributionKit postbacks of the app, by its store id. They are aggregates without any device, so they are in no other report, and no row of another report may be added to them. The window is of the times of receipt. Rows are ordered by day, then protocol, network, source and sequence index.",
   "filters": [],
@@ -387,4 +382,5 @@ export const skan = {
       "numeric": false
     }
   ]
+},
 } as const

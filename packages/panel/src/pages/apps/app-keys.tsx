@@ -4,6 +4,7 @@ import { count, none, time } from '../../api/numbers.ts'
 import { isFault, useConfirmed } from '../../parts/confirmed.tsx'
 import { Snippet } from '../../parts/copy-button.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { Scroller } from '../../parts/scroller.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
 import type { App } from '../../shell/session.ts'
@@ -61,8 +62,7 @@ function ServerKeys({ app }: { app: App }) {
       {keys.isPending && <Skeleton shape="text" />}
       {keys.data?.keys.length === 0 && <p className="quiet">{texts.noKeys}</p>}
       {keys.data !== undefined && keys.data.keys.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard
-        <div className="scroll" tabIndex={0} role="region" aria-label={texts.keys}>
+        <Scroller className="scroll" label={texts.keys}>
           <table className="plain-table">
             <thead>
               <tr>
@@ -79,7 +79,7 @@ function ServerKeys({ app }: { app: App }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroller>
       )}
       {mint.data !== undefined && <Snippet label={texts.keyOnce} text={mint.data.key} />}
       {isFault(mint.error) && <Fault error={mint.error} />}
@@ -90,7 +90,11 @@ function ServerKeys({ app }: { app: App }) {
           const form = event.currentTarget
           const given = new FormData(form)
           const label = String(given.get('label')).trim()
-          const scopes = ['events:write', 'reports:read', ...(given.has('costs') ? ['costs:write'] : [])] as ('events:write')[]
+          const scopes = [
+            'events:write',
+            'reports:read',
+            ...(given.has('costs') ? ['costs:write'] : []),
+          ] as 'events:write'[]
           run(() => mint.mutateAsync({ app_id: app.app_id, label, scopes }).then(() => form.reset()))
         }}
       >
@@ -138,7 +142,11 @@ function KeyRow({ value: { key_id, label, display, status, last_used_ms, request
                         <Button className="button" onPress={close} autoFocus>
                           {texts.cancel}
                         </Button>
-                        <Button className="button danger" isPending={revoke.isPending} onPress={() => revoke.mutate(key_id, { onSuccess: close })}>
+                        <Button
+                          className="button danger"
+                          isPending={revoke.isPending}
+                          onPress={() => revoke.mutate(key_id, { onSuccess: close })}
+                        >
                           {texts.revoke}
                         </Button>
                       </div>
@@ -162,7 +170,11 @@ function Secret({ app }: { app: App }) {
       {rotate.data !== undefined && <Snippet label={texts.secretOnce} text={rotate.data.signing_secret} />}
       {isFault(rotate.error) && <Fault error={rotate.error} />}
       <div className="line">
-        <Button className="button" isPending={rotate.isPending} onPress={() => run(() => rotate.mutateAsync(app.app_id))}>
+        <Button
+          className="button"
+          isPending={rotate.isPending}
+          onPress={() => run(() => rotate.mutateAsync(app.app_id))}
+        >
           {texts.rotate}
         </Button>
         <span className="quiet">{texts.rotateHelp}</span>

@@ -1,5 +1,5 @@
-import { routes } from '../../api/declared/routes.ts'
 import { Button } from 'react-aria-components'
+import { routes } from '../../api/declared/routes.ts'
 import { longDay, time } from '../../api/numbers.ts'
 import { toDay } from '../../api/range.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
@@ -12,8 +12,11 @@ import { AppKeys } from './app-keys.tsx'
 import { texts } from './texts.ts'
 
 const Copied = ({ text }: { text: string }) => (
-  <span className="line">
-    <code className="wrap">{text}</code> <CopyButton text={text} />
+  <span className="copied">
+    <code className="cut" title={text}>
+      {text}
+    </code>{' '}
+    <CopyButton text={text} />
   </span>
 )
 
@@ -42,12 +45,18 @@ export default function Apps() {
             </div>
             <div className="cards">
               {own.map((app) => (
-                <AppCard key={app.app_id} app={app} manages={hasRole(me, routes.createServerKey.roles, app.company_id)} />
+                <AppCard
+                  key={app.app_id}
+                  app={app}
+                  manages={hasRole(me, routes.createServerKey.roles, app.company_id)}
+                />
               ))}
             </div>
-            {own.filter(({ app_id }) => app_id === open).map((app) => (
-              <AppKeys key={app.app_id} app={app} />
-            ))}
+            {own
+              .filter(({ app_id }) => app_id === open)
+              .map((app) => (
+                <AppKeys key={app.app_id} app={app} />
+              ))}
           </section>
         )
       })}
@@ -74,13 +83,24 @@ function AppCard({ app, manages }: { app: App; manages: boolean }) {
           [texts.appKey, <Copied key="key" text={app.app_key} />],
           [texts.bundle, app.bundle_id],
           [texts.store, app.store_id],
-          [texts.made, <span key="made" title={time(app.created_at_ms)}>{longDay(toDay(app.created_at_ms))}</span>],
-          ...(app.old_secrets_end_ms.length > 0 ? ([[texts.oldSecrets, app.old_secrets_end_ms.map(time).join(', ')]] as const) : []),
+          [
+            texts.made,
+            <span key="made" title={time(app.created_at_ms)}>
+              {longDay(toDay(app.created_at_ms))}
+            </span>,
+          ],
+          ...(app.old_secrets_end_ms.length > 0
+            ? ([[texts.oldSecrets, app.old_secrets_end_ms.map(time).join(', ')]] as const)
+            : []),
         ]}
       />
       {manages && (
         <div>
-          <Button className="button small" aria-expanded={isOpen} onPress={() => setWords({ open: isOpen ? undefined : app.app_id })}>
+          <Button
+            className="button small"
+            aria-expanded={isOpen}
+            onPress={() => setWords({ open: isOpen ? undefined : app.app_id })}
+          >
             {isOpen ? texts.close : texts.manage}
           </Button>
         </div>

@@ -20,7 +20,6 @@ function useChange<Given, Answer>(change: (given: Given) => Promise<Answer>) {
 
 export const useMintKey = () => useChange((body: Input<'createServerKey'>['body']) => call('createServerKey', { body }))
 export const useRevokeKey = () => useChange((id: string) => call('revokeServerKey', { params: { id } }))
-export const useRotate = () =>
-  useChange((id: string) => call('rotateSigningSecret', { params: { id }, body: {} }))
+export const useRotate = () => useChange((id: string) => call('rotateSigningSecret', { params: { id }, body: {} }))
 export const useChangeApp = (id: string) =>
   useChange((body: Input<'changeApp'>['body']) => call('changeApp', { params: { id }, body }))

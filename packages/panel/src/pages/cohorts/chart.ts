@@ -12,7 +12,13 @@ export function endOf(day: string, group: Group): number {
 }
 
 /** Whether day `n` has begun for any install of a cohort, and is over for all of them. */
-export function maturityOf(day: string, group: Group, n: number, now_ms: number, until_ms: number): 'not yet' | 'immature' | 'mature' {
+export function maturityOf(
+  day: string,
+  group: Group,
+  n: number,
+  now_ms: number,
+  until_ms: number,
+): 'not yet' | 'immature' | 'mature' {
   const first_ms = Date.parse(`${day}T00:00:00Z`)
   const last_ms = Math.min(endOf(day, group), until_ms)
   if (first_ms + n * day_ms > now_ms) return 'not yet'

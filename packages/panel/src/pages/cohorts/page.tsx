@@ -4,6 +4,7 @@ import { Choice } from '../../parts/choice.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { reports } from '../../parts/report-columns.ts'
+import { Scroller } from '../../parts/scroller.tsx'
 import { useSetWords } from '../../shell/words.ts'
 import { maturityOf, stepOf } from './chart.ts'
 import { cohortDays, type Group, groups, useCohorts } from './query.ts'
@@ -35,7 +36,13 @@ export default function Cohorts() {
         empty={rows.length === 0 ? <p className="empty quiet">{texts.none}</p> : undefined}
         chart={() => <HeatMap rows={rows} group={group} until_ms={cohorts.data?.meta.until_ms ?? query.until_ms} />}
         table={() => (
-          <DataTable label={texts.title} columns={reports.cohorts} items={rows} idOf={({ day }) => day} empty={texts.none} />
+          <DataTable
+            label={texts.title}
+            columns={reports.cohorts}
+            items={rows}
+            idOf={({ day }) => day}
+            empty={texts.none}
+          />
         )}
       />
     </>
@@ -52,12 +59,13 @@ interface HeatMapProps {
 function HeatMap({ rows, group, until_ms }: HeatMapProps) {
   const now_ms = serverNow()
   const rateOf = (row: object, n: number) => (row as Record<string, number>)[`d${n}_rate`] ?? 0
-  const shown = cohortDays.filter((n) => rows.some(({ day }) => maturityOf(day, group, n, now_ms, until_ms) !== 'not yet'))
+  const shown = cohortDays.filter((n) =>
+    rows.some(({ day }) => maturityOf(day, group, n, now_ms, until_ms) !== 'not yet'),
+  )
   const most = Math.max(0, ...rows.flatMap((row) => shown.filter((n) => n > 0).map((n) => rateOf(row, n))))
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a part that scrolls must be reachable by keyboard */}
-      <div className="heat" tabIndex={0} role="region" aria-label={texts.title}>
+      <Scroller className="heat" label={texts.title}>
         <table>
           <thead>
             <tr>
@@ -100,7 +108,7 @@ function HeatMap({ rows, group, until_ms }: HeatMapProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroller>
       <p className="quiet note">
         <span className="hatched" aria-hidden="true" /> {texts.immature}
       </p>

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
-import type { Output } from '../../api/call.ts'
-import { Button, Form } from 'react-aria-components'
 import { useEffect } from 'react'
+import { Button, Form } from 'react-aria-components'
+import type { Output } from '../../api/call.ts'
 import { limits } from '../../api/declared/limits.ts'
 import { longDay, money, time } from '../../api/numbers.ts'
 import { Facts } from '../../parts/facts.tsx'
@@ -24,7 +24,7 @@ export default function Find() {
   const install = only?.kind === 'install' && others.length === 0 ? only.install_uuid : undefined
   useEffect(() => {
     if (install !== undefined) open('install', {}, install)
-  }, [install])
+  }, [install, open])
   return (
     <>
       <Form
@@ -112,7 +112,10 @@ function FoundFacts({ one }: { one: Found }) {
               ? ([
                   ['Money', money(one.money.amount, one.money.currency)],
                   ['Transaction', one.money.transaction_id],
-                  ['Counts', one.money.counts ? 'yes' : `no: ${one.money.beaten_by?.event_id ?? 'another event'} has it`],
+                  [
+                    'Counts',
+                    one.money.counts ? 'yes' : `no: ${one.money.beaten_by?.event_id ?? 'another event'} has it`,
+                  ],
                 ] as [string, ReactNode][])
               : []),
           ]}

@@ -24,7 +24,12 @@ export function momentsOf(install: Install): Moment[] {
         facts: [
           ['Click id', click.click_id],
           ['Proof', click.method.replaceAll('_', ' ')],
-          ...(verdict ? ([['Campaign', verdict.campaign], ['Click id of the partner', verdict.ext_click_id]] as [string, string | null][]) : []),
+          ...(verdict
+            ? ([
+                ['Campaign', verdict.campaign],
+                ['Click id of the partner', verdict.ext_click_id],
+              ] as [string, string | null][])
+            : []),
         ],
       }
     }),
@@ -41,7 +46,13 @@ export function momentsOf(install: Install): Moment[] {
     ),
   ]
   if (install.installed_at_ms !== null)
-    moments.push({ at_ms: install.installed_at_ms, kind: 'install', title: texts.install, text: verdictText(install), facts: [] })
+    moments.push({
+      at_ms: install.installed_at_ms,
+      kind: 'install',
+      title: texts.install,
+      text: verdictText(install),
+      facts: [],
+    })
   return moments.toSorted((a, b) => a.at_ms - b.at_ms)
 }
 

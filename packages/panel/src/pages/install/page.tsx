@@ -1,8 +1,8 @@
 import { duration, localTime, time } from '../../api/numbers.ts'
+import { CopyButton } from '../../parts/copy-button.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
-import { CopyButton } from '../../parts/copy-button.tsx'
 import { momentsOf, verdictText } from './chart.ts'
 import { useInstall } from './query.ts'
 import { texts } from './texts.ts'
@@ -21,7 +21,8 @@ export default function Install() {
           <CopyButton text={data.install_uuid} />
         </div>
         <p>
-          <strong>{verdictText(data)}</strong> {verdict?.reinstall && texts.reinstall} {data.pending && verdict !== null && texts.pending}
+          <strong>{verdictText(data)}</strong> {verdict?.reinstall && texts.reinstall}{' '}
+          {data.pending && verdict !== null && texts.pending}
         </p>
         {verdict !== null && verdict.fraud_flags.length > 0 && (
           <p className="line">
@@ -37,11 +38,14 @@ export default function Install() {
           facts={[
             ['Campaign', verdict?.campaign ?? null],
             ['Link', verdict?.link_id ?? null],
-            ...[verdict?.sub1, verdict?.sub2, verdict?.sub3, verdict?.sub4, verdict?.sub5].flatMap((sub, n): [string, string][] =>
-              sub ? [[`Sub ${n + 1}`, sub]] : [],
+            ...[verdict?.sub1, verdict?.sub2, verdict?.sub3, verdict?.sub4, verdict?.sub5].flatMap(
+              (sub, n): [string, string][] => (sub ? [[`Sub ${n + 1}`, sub]] : []),
             ),
             ['Deep link', verdict?.deep_link ?? null],
-            [texts.why, windows && texts.windows(windows.click_hours, windows.probabilistic_hours, windows.reinstall_days)],
+            [
+              texts.why,
+              windows && texts.windows(windows.click_hours, windows.probabilistic_hours, windows.reinstall_days),
+            ],
           ]}
         />
       </section>

@@ -1,5 +1,5 @@
-import { useParams } from '@tanstack/react-router'
 import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
 import { routeQuery } from '../../api/queries.ts'
 import { useApp } from '../../shell/session.ts'
 

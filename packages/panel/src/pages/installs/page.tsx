@@ -1,5 +1,5 @@
-import type { Output } from '../../api/call.ts'
 import { Button, Form } from 'react-aria-components'
+import type { Output } from '../../api/call.ts'
 import { time } from '../../api/numbers.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
@@ -15,14 +15,20 @@ type Install = Output<'listAppInstalls'>['installs'][number]
 
 const columns: DataColumn<Install>[] = [
   {
-    ...{ id: 'install', name: texts.install, value: ({ install_uuid }: Install) => install_uuid },
+    ...{ id: 'install', name: texts.install, width: 330, value: ({ install_uuid }: Install) => install_uuid },
     cell: ({ install_uuid }) => (
       <PageLink page="install" id={install_uuid} className="mono cut">
         {install_uuid}
       </PageLink>
     ),
   },
-  { id: 'installed', name: texts.installed, value: ({ installed_at_ms }) => installed_at_ms, cell: ({ installed_at_ms }) => time(installed_at_ms) },
+  {
+    id: 'installed',
+    width: 220,
+    name: texts.installed,
+    value: ({ installed_at_ms }) => installed_at_ms,
+    cell: ({ installed_at_ms }) => time(installed_at_ms),
+  },
   { id: 'partner', name: texts.partner, value: ({ partner }) => partner },
   { id: 'campaign', name: texts.campaign, value: ({ campaign }) => campaign },
   { id: 'type', name: texts.type, value: ({ attribution_type }) => attribution_type.replaceAll('_', ' ') },

@@ -11,7 +11,14 @@ type Query = Input<'listAppInstalls'>['query']
 export function useInstalls() {
   const { app_id } = useApp()
   const { partner, campaign, attribution_type, flagged, ...words } = useWords()
-  const query = { ...windowOf(words), partner, campaign, attribution_type, flagged, limit: limits.report_limit_max } as Query
+  const query = {
+    ...windowOf(words),
+    partner,
+    campaign,
+    attribution_type,
+    flagged,
+    limit: limits.report_limit_max,
+  } as Query
   return useQuery({
     ...routeQuery('listAppInstalls', { params: { app_id }, query }),
     placeholderData: (before, { queryKey } = {} as never) =>

@@ -3,8 +3,8 @@ import { Button, Disclosure, DisclosurePanel, Form, Heading } from 'react-aria-c
 import { count, localTime, time, timeOfDay } from '../../api/numbers.ts'
 import { Snippet } from '../../parts/copy-button.tsx'
 import { Facts } from '../../parts/facts.tsx'
-import { TextInput } from '../../parts/text-input.tsx'
 import { FirstEvent } from '../../parts/first-event.tsx'
+import { TextInput } from '../../parts/text-input.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { useApp } from '../../shell/session.ts'
 import { useSetWords, useWords } from '../../shell/words.ts'
@@ -97,11 +97,36 @@ function More({ item }: { item: Shown }) {
     <div className="more">
       <Facts
         facts={[
-          ['Time', <span key="time" title={localTime(at_ms)}>{time(at_ms)}</span>],
+          [
+            'Time',
+            <span key="time" title={localTime(at_ms)}>
+              {time(at_ms)}
+            </span>,
+          ],
           ['Route', route],
           ['Request', request_id],
-          ...(code === null ? [] : ([['Code', <a key="code" href={`/docs/errors#${code}`}>{code}</a>], ['Field', field], ['Message', message]] as const)),
-          ...(whole?.install_uuid ? ([['Install', <PageLink key="install" page="install" id={whole.install_uuid}>{whole.install_uuid}</PageLink>]] as const) : []),
+          ...(code === null
+            ? []
+            : ([
+                [
+                  'Code',
+                  <a key="code" href={`/docs/errors#${code}`}>
+                    {code}
+                  </a>,
+                ],
+                ['Field', field],
+                ['Message', message],
+              ] as const)),
+          ...(whole?.install_uuid
+            ? ([
+                [
+                  'Install',
+                  <PageLink key="install" page="install" id={whole.install_uuid}>
+                    {whole.install_uuid}
+                  </PageLink>,
+                ],
+              ] as const)
+            : []),
           ...(whole?.event_id ? ([['Event id', whole.event_id]] as const) : []),
           ...(whole?.ip ? ([['Address', whole.ip]] as const) : []),
           ...(unproven ? ([['Proof', texts.unprovenHelp]] as const) : []),

@@ -1,5 +1,5 @@
-import type { LiveMessage } from '@tributary/contracts/admin/live/live'
 import { useQueryClient } from '@tanstack/react-query'
+import type { LiveMessage } from '@tributary/contracts/admin/live/live'
 import { useEffect, useRef, useState } from 'react'
 import { addressOf } from '../../api/call.ts'
 import { meQuery } from '../../shell/session.ts'

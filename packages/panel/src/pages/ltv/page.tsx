@@ -23,7 +23,9 @@ export default function Ltv() {
       app_id={app_id}
       query={query}
       asked={ltv}
-      empty={rows.length === 0 ? <p className="empty quiet">{texts.none}</p> : undefined}
+      empty={
+        points.length === 0 ? <p className="empty quiet">{rows.length === 0 ? texts.none : texts.young}</p> : undefined
+      }
       chart={() => (
         <>
           <LineChart

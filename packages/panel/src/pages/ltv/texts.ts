@@ -3,6 +3,7 @@ export const texts = {
   help: 'Money that the installs of these days brought, by partner. The dashed line is the cost per install of the partners with cost: a curve above it has earned its money back.',
   cost: (text: string) => `Cost per install ${text}`,
   day: (n: string) => `Day ${n}`,
+  young: 'No install of these days is a day old yet.',
   none: 'No installs in these days.',
-  immature: 'A curve ends where the day is not over for all of its installs.',
+  immature: 'Each point is of the installs for which that day is over.',
 } as const

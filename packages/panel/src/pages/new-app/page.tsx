@@ -20,8 +20,16 @@ const platforms = [
 /** From a company to the first event: each step waits for the one before. */
 export default function NewApp() {
   const { me, companies, company } = usePlace()
-  const own = companies.filter(({ company_id }) => hasRole({ ...me, memberships: me.memberships.filter((held) => held.role !== 'operator') }, routes.createApp.roles, company_id))
-  const [chosen, setChosen] = useState(own.find((one) => one.company_id === company?.company_id)?.company_id ?? own[0]?.company_id)
+  const own = companies.filter(({ company_id }) =>
+    hasRole(
+      { ...me, memberships: me.memberships.filter((held) => held.role !== 'operator') },
+      routes.createApp.roles,
+      company_id,
+    ),
+  )
+  const [chosen, setChosen] = useState(
+    own.find((one) => one.company_id === company?.company_id)?.company_id ?? own[0]?.company_id,
+  )
   const [platform, setPlatform] = useState<(typeof platforms)[number]['id']>('android')
   const make = useMakeApp()
   const made = make.data
@@ -40,7 +48,12 @@ export default function NewApp() {
               event.preventDefault()
               const given = new FormData(event.currentTarget)
               const bundle_id = String(given.get('bundle_id')).trim()
-              make.mutate({ company_id: chosen, platform, name: String(given.get('name')).trim(), ...(bundle_id !== '' && { bundle_id }) })
+              make.mutate({
+                company_id: chosen,
+                platform,
+                name: String(given.get('name')).trim(),
+                ...(bundle_id !== '' && { bundle_id }),
+              })
             }}
           >
             {own.length > 1 && (
@@ -98,7 +111,11 @@ function FirstArrival({ app_id }: { app_id: string }) {
     <div className="waiting" role="status" data-arrived={accepted ? true : undefined}>
       <div className="wrap">
         <strong>{accepted ? texts.arrived(accepted.event_name ?? '') : texts.waiting}</strong>
-        {!accepted && refused && <p>{texts.rejected(refused.code ?? refused.kind)} {refused.message}</p>}
+        {!accepted && refused && (
+          <p>
+            {texts.rejected(refused.code ?? refused.kind)} {refused.message}
+          </p>
+        )}
       </div>
       {accepted && (
         <PageLink page="overview" words={{ app: app_id }} className="button">

@@ -1,6 +1,6 @@
-import { changeOf, count, money, none, rate, signed } from '../../api/numbers.ts'
 import type { Output } from '../../api/call.ts'
-import { DataTable, type DataColumn } from '../../parts/data-table.tsx'
+import { changeOf, count, money, none, rate, signed } from '../../api/numbers.ts'
+import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
@@ -23,7 +23,10 @@ const figure = (id: Figure, name: string, write: (value: number | null) => strin
       if (change === null) return <span className="quiet">{none}</span>
       return (
         <span className="change">
-          <b className={change > 0 ? 'up' : change < 0 ? 'down' : ''} title={`${texts.before} ${write(tiles[id].before)}`}>
+          <b
+            className={change > 0 ? 'up' : change < 0 ? 'down' : ''}
+            title={`${texts.before} ${write(tiles[id].before)}`}
+          >
             {signed(change)}
           </b>
         </span>

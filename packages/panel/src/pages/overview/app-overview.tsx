@@ -1,16 +1,18 @@
-import { count, money, rate } from '../../api/numbers.ts'
-import { reports } from '../../parts/report-columns.ts'
+import { serverNow } from '../../api/clock.ts'
+import { count, rate, shortMoney } from '../../api/numbers.ts'
+import { day_ms } from '../../api/range.ts'
 import { LineChart } from '../../parts/charts.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { FirstEvent } from '../../parts/first-event.tsx'
+import { reports } from '../../parts/report-columns.ts'
 import type { App } from '../../shell/session.ts'
 import { Attention } from './attention.tsx'
 import { byDay, installsByPartner, returnOf } from './chart.ts'
 import { Freshness } from './freshness.tsx'
-import { Quota } from './quota.tsx'
 import { useOverview } from './query.ts'
+import { Quota } from './quota.tsx'
 import { texts } from './texts.ts'
 import { Tile } from './tile.tsx'
 
@@ -49,16 +51,16 @@ export function AppOverview({ app }: { app: App }) {
         <Tile
           name={texts.revenue}
           {...(figures?.revenue_usd ?? { now: undefined, before: undefined })}
-          write={money}
+          write={shortMoney}
           stale={stale}
           course={revenue.data && byDay(revenue.data.rows, days, (row) => row.revenue_usd)}
         />
         <Tile
           name={texts.cost}
           help={texts.costHelp}
-          now={spent && spent.cost_usd}
-          before={spentBefore && spentBefore.cost_usd}
-          write={money}
+          now={spent?.cost_usd}
+          before={spentBefore?.cost_usd}
+          write={shortMoney}
           neutral
           stale={costs.isPlaceholderData}
           course={costs.data && byDay(costs.data.rows, days, (row) => row.cost_usd)}
@@ -66,8 +68,8 @@ export function AppOverview({ app }: { app: App }) {
         <Tile
           name={texts.roas}
           help={texts.roasHelp}
-          now={spent && spent.roas}
-          before={spentBefore && spentBefore.roas}
+          now={spent?.roas}
+          before={spentBefore?.roas}
           write={rate}
           stale={costs.isPlaceholderData}
         />
@@ -77,7 +79,10 @@ export function AppOverview({ app }: { app: App }) {
           {...(figures?.d7_rate ?? { now: undefined, before: undefined })}
           write={rate}
           stale={stale}
-          course={cohorts.data && byDay(cohorts.data.rows, days, (row) => row.d7_rate, null)}
+          course={
+            cohorts.data &&
+            byDay(cohorts.data.rows, days, ({ day, d7_rate }) => (isWeekOver(day) ? d7_rate : null), null)
+          }
         />
         <Tile
           name={texts.events}
@@ -118,3 +123,6 @@ export function AppOverview({ app }: { app: App }) {
     </>
   )
 }
+
+/** Whether day 7 is over for all installs of a day: before, its rate is too low. */
+const isWeekOver = (day: string): boolean => Date.parse(`${day}T00:00:00Z`) + 9 * day_ms <= serverNow()

@@ -1,5 +1,5 @@
-import { duration } from '../../api/numbers.ts'
 import { serverNow } from '../../api/clock.ts'
+import { duration } from '../../api/numbers.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import type { App } from '../../shell/session.ts'
@@ -11,7 +11,9 @@ export function Attention({ app }: { app?: App }) {
   const { data, error, refetch } = useAttention()
   const items = data?.items.filter(
     ({ company_id, app_id }) =>
-      app === undefined || company_id === null || (company_id === app.company_id && (app_id === null || app_id === app.app_id)),
+      app === undefined ||
+      company_id === null ||
+      (company_id === app.company_id && (app_id === null || app_id === app.app_id)),
   )
   return (
     <section className="figure" aria-label={texts.attention}>
@@ -35,7 +37,9 @@ export function Attention({ app }: { app?: App }) {
           ))}
         </ul>
       )}
-      {data !== undefined && data.unchecked.length > 0 && <p className="quiet">{texts.unchecked(data.unchecked.join(', '))}</p>}
+      {data !== undefined && data.unchecked.length > 0 && (
+        <p className="quiet">{texts.unchecked(data.unchecked.join(', '))}</p>
+      )}
     </section>
   )
 }

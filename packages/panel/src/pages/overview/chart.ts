@@ -28,12 +28,12 @@ export function installsByPartner(rows: readonly ReportRow<'attribution'>[], day
 export function byDay<Row extends { day: string }>(
   rows: readonly Row[],
   days: readonly string[],
-  valueOf: (row: Row) => number | null,
+  figureOf: (row: Row) => number | null,
   absent: number | null = 0,
 ): (number | null)[] {
   const sums = new Map<string, number | null>()
   for (const row of rows) {
-    const value = valueOf(row)
+    const value = figureOf(row)
     sums.set(row.day, value === null ? (sums.get(row.day) ?? null) : (sums.get(row.day) ?? 0) + value)
   }
   return days.map((day) => sums.get(day) ?? absent)

@@ -16,7 +16,9 @@ export function Freshness({ updated_at_ms }: { updated_at_ms: number }) {
   }, [])
   const writer = status.data?.consumers.find(({ name }) => name === 'event-writer')
   if (writer === undefined)
-    return updated_at_ms === 0 ? null : <span className="pill">{texts.loaded(duration(Math.max(0, now - updated_at_ms)))}</span>
+    return updated_at_ms === 0 ? null : (
+      <span className="pill">{texts.loaded(duration(Math.max(0, now - updated_at_ms)))}</span>
+    )
   if (writer.lag === 0) return <span className="pill good">{texts.fresh}</span>
   const age = writer.oldest_unwritten_ms ?? 0
   return <span className={age > late_ms ? 'pill bad' : 'pill warn'}>{texts.behind(duration(age))}</span>

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
+import { routes } from '../../api/declared/routes.ts'
 import { reportQuery, routeQuery } from '../../api/queries.ts'
 import { before, daysOf, windowOf } from '../../api/range.ts'
 import { hasRole, usePlace } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
-import { routes } from '../../api/declared/routes.ts'
 
 /** Numbers of a page that stays open follow what comes in. */
 const refresh_ms = 15_000
@@ -23,7 +23,19 @@ export function useOverview(app_id: string) {
   const earlier = before(window)
   const costsBefore = useQuery(reportQuery('costs', app_id, { ...earlier }))
   const revenueBefore = useQuery(reportQuery('revenue', app_id, { ...earlier }))
-  return { window, days: daysOf(window), query, tiles, installs, revenue, cohorts, events, costs, costsBefore, revenueBefore }
+  return {
+    window,
+    days: daysOf(window),
+    query,
+    tiles,
+    installs,
+    revenue,
+    cohorts,
+    events,
+    costs,
+    costsBefore,
+    revenueBefore,
+  }
 }
 
 export const useAllApps = () => {

@@ -11,7 +11,12 @@ export function Quota({ used, monthly_quota }: { used: number; monthly_quota: nu
       </p>
     )
   return (
-    <Meter className="meter" value={used} maxValue={monthly_quota} valueLabel={`${count(used)} of ${count(monthly_quota)} events`}>
+    <Meter
+      className="meter"
+      value={used}
+      maxValue={monthly_quota}
+      valueLabel={`${count(used)} of ${count(monthly_quota)} events`}
+    >
       {({ valueText, percentage }) => (
         <>
           <div className="meter-head">

@@ -23,7 +23,8 @@ export const texts = {
   costHelp: 'Uploaded costs, in US dollars.',
   d7Help: 'Installs of these days whose day 7 is over.',
   empty: 'Send the first event',
-  emptyHelp: 'The numbers appear here seconds after it. Load the keys of the app first: a start prints them, and Apps and keys makes new ones.',
+  emptyHelp:
+    'The numbers appear here seconds after it. Load the keys of the app first: a start prints them, and Apps and keys makes new ones.',
   app: 'App',
   allApps: 'All apps',
   noApps: 'You see no apps. An operator without a role in a company sees the state of the installation alone.',

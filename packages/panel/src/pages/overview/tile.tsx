@@ -33,7 +33,9 @@ export function Tile({ name, help, now, before, write, course, stale, neutral }:
         </p>
       )}
       <p className="change">
-        {now === undefined ? ' ' : change === null ? (
+        {now === undefined ? (
+          ' '
+        ) : change === null ? (
           <span className="quiet">{texts.noComparison}</span>
         ) : (
           <>

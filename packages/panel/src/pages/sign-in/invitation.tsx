@@ -25,7 +25,14 @@ export default function Invitation() {
         </Button>
       }
     >
-      <TextInput name="email" type="email" label={texts.email} help={texts.emailHelp} autoComplete="username" autoFocus />
+      <TextInput
+        name="email"
+        type="email"
+        label={texts.email}
+        help={texts.emailHelp}
+        autoComplete="username"
+        autoFocus
+      />
       <NewPassword />
     </Door>
   )

@@ -19,9 +19,7 @@ export default function SignIn() {
   )
   if (ways.isPending) return <Skeleton shape="shell" />
   if (ways.data?.password === false)
-    return (
-      <Door title={texts.signIn} text={texts.passwordOff} error={error} pending={false} below={byProvider} />
-    )
+    return <Door title={texts.signIn} text={texts.passwordOff} error={error} pending={false} below={byProvider} />
   return (
     <Door
       title={texts.signIn}

@@ -10,11 +10,11 @@ export const waysQuery = { ...routeQuery('getSignInWays', {}), staleTime: 60_000
 function useGoOn() {
   const navigate = useNavigate()
   const client = useQueryClient()
-  const { then } = useWords()
+  const { next: address } = useWords()
   return (next: 'done' | 'second_factor') => {
     client.clear()
-    if (next === 'second_factor') void navigate({ to: '/second-factor', search: { then } } as never)
-    else void navigate({ href: then?.startsWith('/') && !/^\/[/\\]/.test(then) ? `/admin${then}` : '/admin/' })
+    if (next === 'second_factor') void navigate({ to: '/second-factor', search: { next: address } } as never)
+    else void navigate({ href: address?.startsWith('/') && !/^\/[/\\]/.test(address) ? `/admin${address}` : '/admin/' })
   }
 }
 
@@ -54,7 +54,8 @@ export function useAcceptance() {
   return useMutation({
     mutationFn: async (body: Input<'acceptInvitation'>['body']) => {
       const { email, next } = await call('acceptInvitation', { body })
-      if (next === 'sign_in' && body.password !== undefined) await signIn.mutateAsync({ email, password: body.password })
+      if (next === 'sign_in' && body.password !== undefined)
+        await signIn.mutateAsync({ email, password: body.password })
       else goOn('done')
     },
   })

@@ -9,7 +9,7 @@ export const texts = {
   codeHelp: 'Six digits of your authenticator, or a recovery code.',
   secondFactor: 'Second factor',
   firstTitle: 'Welcome to Tributary',
-  firstText: 'You were sent a link that works once. Choose how you sign in from now on.',
+  firstText: 'This link works once. Choose how you sign in from now on.',
   emailHelp: 'Only the first person of an installation chooses it. Leave it empty if somebody invited you.',
   newPassword: 'New password',
   passwordHelp: (min: number) => `At least ${min} characters, and none that is common.`,

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { findChromium } from '@tributary/testing/engines/chromium'
+import type { AxeResults, RunOptions } from 'axe-core'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+
+/** What a window of a browser broke: refusals of its policy, faults, and requests that got no answer. */
+export interface Watched {
+  context: BrowserContext
+  page: Page
+  faults: string[]
+}
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const widths = [360, 1440]
+const schemes = ['light', 'dark'] as const
+const rules: RunOptions = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
+
+export async function openBrowser(): Promise<Browser> {
+  // Chromium has no sandbox of its own when root runs it. It reads nothing but our pages here.
+  return chromium.launch({
+    executablePath: await findChromium(),
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+  })
+}
+
+/** A window; `expected` are texts of messages that are no fault, such as of an answer 401. */
+export async function openWindow(browser: Browser, expected: RegExp): Promise<Watched> {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
+  await context.addInitScript({ content: axeSource })
+  const page = await context.newPage()
+  const faults: string[] = []
+  page.on('console', (said) => {
+    const text = `${said.text()} ${said.location().url}`
+    if (/error|warning/.test(said.type()) && !expected.test(text)) faults.push(text)
+  })
+  page.on('pageerror', (fault) => faults.push(String(fault)))
+  return { context, page, faults }
+}
+
+/** Violations of WCAG 2.2 AA on a page, narrow and wide, light and dark; and whether it scrolls sideways. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  const found: string[] = []
+  for (const width of widths) {
+    await page.setViewportSize({ width, height: 900 })
+    for (const colorScheme of schemes) {
+      await page.emulateMedia({ colorScheme })
+      const { violations } = await page.evaluate(
+        (options) => (globalThis as unknown as { axe: { run(o: RunOptions): Promise<AxeResults> } }).axe.run(options),
+        rules,
+      )
+      for (const { id, nodes } of violations)
+        found.push(`${page.url()} ${width} ${colorScheme} ${id}: ${nodes[0]?.html}`)
+    }
+    if (await page.evaluate(isTooWide)) found.push(`${page.url()} ${width} scrolls`)
+  }
+  await page.setViewportSize({ width: 1440, height: 900 })
+  return found
+}
+
+/** Runs in the page, as a function: its policy refuses texts. */
+const isTooWide = () => {
+  const { document, innerWidth } = globalThis as unknown as {
+    document: { documentElement: { scrollWidth: number } }
+    innerWidth: number
+  }
+  return document.documentElement.scrollWidth > innerWidth
+}
