@@ -2,13 +2,16 @@ import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { build } from 'vite'
-import { builtPanel, isBuilt, panel_dir } from './built-panel.ts'
+import { builtIn, builtPanel, isBuilt, panel_dir } from './built-panel.ts'
 
 const compressible = /\.(js|css|html|svg)$/
 
+/** The folder that a service waits for; that of the present sources by default. */
+const given_dir = process.argv[2]
+
 /** Builds the panel and compresses its files. The folder gets its name last, so a half build is never served. */
 async function buildPanel(): Promise<void> {
-  const built = builtPanel()
+  const built = given_dir === undefined ? builtPanel() : builtIn(given_dir)
   if (isBuilt(built)) return
   const unfinished = `${built.dir}.${process.pid}`
   try {
@@ -37,4 +40,10 @@ async function removeOthers(folder: string, kept: string[]): Promise<void> {
   for (const name of others) await rm(join(folder, name), { recursive: true, force: true })
 }
 
+// A service that ends takes its build along: the pipe from it closes.
+if (given_dir !== undefined)
+  process.stdin
+    .on('close', () => process.exit(1))
+    .resume()
+    .unref()
 await buildPanel()

@@ -16,13 +16,15 @@ export interface BuiltPanel {
   failure: string
 }
 
+/** The build in a folder. */
+export const builtIn = (dir: string): BuiltPanel => ({ dir, failure: `${dir}.failed` })
+
 /** Where the build of the present sources is. Other sources have another name, so an old build is never shown. */
 export function builtPanel(): BuiltPanel {
   const hash = createHash('sha256')
   const files = globSync(sources, { cwd: root }).toSorted()
   for (const file of files) hash.update(`${file}\0`).update(readFileSync(join(root, file)))
-  const dir = join(root, 'node_modules', '.cache', 'panel', hash.digest('hex').slice(0, 16))
-  return { dir, failure: `${dir}.failed` }
+  return builtIn(join(root, 'node_modules', '.cache', 'panel', hash.digest('hex').slice(0, 16)))
 }
 
 export const isBuilt = ({ dir }: BuiltPanel): boolean => existsSync(dir)

@@ -16,8 +16,8 @@ export function startPanelBuild(logger: Logger): () => void {
   const built = builtPanel()
   if (isBuilt(built)) return () => {}
   rmSync(built.failure, { force: true })
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'build.ts')], {
-    stdio: ['ignore', 'ignore', 'pipe'],
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'build.ts'), built.dir], {
+    stdio: ['pipe', 'ignore', 'pipe'],
     timeout: build_ms_max,
   })
   let output = ''

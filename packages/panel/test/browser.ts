@@ -12,9 +12,14 @@ export interface Watched {
 }
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+/** The build of the panel may come first, on a busy machine. */
+const timeout_ms = 120_000
 const widths = [360, 1440]
 const schemes = ['light', 'dark'] as const
 const rules: RunOptions = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
+
+/** The dark changes colours alone. */
+const colours: RunOptions = { runOnly: { type: 'rule', values: ['color-contrast'] } }
 
 export async function openBrowser(): Promise<Browser> {
   // Chromium has no sandbox of its own when root runs it. It reads nothing but our pages here.
@@ -29,6 +34,7 @@ export async function openWindow(browser: Browser, expected: RegExp): Promise<Wa
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } })
   await context.addInitScript({ content: axeSource })
   const page = await context.newPage()
+  page.setDefaultTimeout(timeout_ms)
   const faults: string[] = []
   page.on('console', (said) => {
     const text = `${said.text()} ${said.location().url}`
@@ -47,7 +53,7 @@ export async function findBarriers(page: Page): Promise<string[]> {
       await page.emulateMedia({ colorScheme })
       const { violations } = await page.evaluate(
         (options) => (globalThis as unknown as { axe: { run(o: RunOptions): Promise<AxeResults> } }).axe.run(options),
-        rules,
+        colorScheme === 'dark' ? colours : rules,
       )
       for (const { id, nodes } of violations)
         found.push(`${page.url()} ${width} ${colorScheme} ${id}: ${nodes[0]?.html}`)

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -145,9 +146,8 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     await page.getByRole('button', { name: 'Make the app' }).click()
     const command = await page.getByRole('region', { name: 'A first event, signed' }).textContent()
     await page.getByText('Waiting for your first event').waitFor()
-    const { execFileSync } = await import('node:child_process')
     execFileSync('bash', ['-c', command ?? ''])
-    await page.getByText('Your first event is here: app_install').waitFor({ timeout: 15_000 })
+    await page.getByText('Your first event is here: app_install').waitFor()
     expect(faults).toEqual([])
   })
 })

@@ -28,7 +28,7 @@ export async function offerFirstLink(deps: FirstPersonDeps): Promise<string[]> {
   const address = `${admin_url.replace(/\/+$/, '')}/admin/invitation#${link.token}`
   if (onTerminal)
     return [
-      'The first person makes an account with this link, once, within 24 hours (docs/people.md says how):',
+      'The first person makes an account with this link, once, within 24 hours:',
       '',
       `  ${address}`,
       '',

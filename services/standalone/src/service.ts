@@ -95,6 +95,7 @@ async function start(config: Config, service: Service): Promise<void> {
   for (const line of await offerFirstLink({ pool, data_dir, admin_url, now, onTerminal })) say(line)
   writeStart({ url, data_dir, instance }, logger)
   say(`Tributary is ready at ${url}`)
+  say(`The panel is at ${url}/admin/`)
   const stopBuild = startPanelBuild(logger)
   onClose('panel build', async () => stopBuild())
 }

@@ -46,6 +46,7 @@ export const groups: readonly { name: string; pages: readonly Page[] }[] = [
       { path: 'operations', title: 'Operations', file: 'docs/operations.md' },
       { path: 'backup', title: 'Backup and upgrade', file: 'docs/backup.md' },
       { path: 'settings', title: 'Settings', file: 'docs/settings.md' },
+      { path: 'panel', title: 'Panel', file: 'docs/panel.md' },
       { path: 'people', title: 'People', file: 'docs/people.md' },
       { path: 'roles', title: 'Roles and routes', file: 'docs/roles.md' },
       { path: 'security', title: 'Security', file: 'docs/security.md' },

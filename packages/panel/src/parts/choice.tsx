@@ -17,7 +17,7 @@ export const Choice = <Value extends string>({ label, quiet, value, options, onC
     onSelectionChange={(key) => onChange(key as Value)}
     {...(quiet && { 'aria-label': label })}
   >
-    {!quiet && <Label>{label}</Label>}
+    {!quiet && <Label className="choice-label">{label}</Label>}
     <Button className="button">
       <SelectValue />
       <span aria-hidden="true" className="caret" />

@@ -22,6 +22,8 @@ interface LineChartProps {
   tick?: (value: number) => string
   /** Writes `day` of a point; a day of the calendar when absent. */
   at?: (day: string) => string
+  /** `day` is a number, and lies where it belongs. */
+  scaled?: boolean
   /** A value that the lines are measured by, with its name. */
   mark?: { value: number; name: string } | null
 }
@@ -30,7 +32,7 @@ interface LineChartProps {
 const markers_max = 45
 
 /** Lines over days. */
-export default function LineChart({ points, series, summary, write, tick = write, at, mark }: LineChartProps) {
+export default function LineChart({ points, series, summary, write, tick = write, at, scaled, mark }: LineChartProps) {
   const few = points.length <= markers_max
   return (
     <div className="chart">
@@ -38,8 +40,13 @@ export default function LineChart({ points, series, summary, write, tick = write
         <Lines data={points as Point[]} margin={{ top: 8, right: 24, bottom: 0, left: 0 }} title={summary}>
           <CartesianGrid vertical={false} stroke="var(--line)" />
           <XAxis
-            dataKey="day"
-            tickFormatter={(day: string) => (at ?? shortDay)(day)}
+            dataKey={scaled ? (point: Point) => Number(point.day) : 'day'}
+            {...(scaled && {
+              type: 'number' as const,
+              domain: ['dataMin', 'dataMax'],
+              ticks: points.map(({ day }) => Number(day)),
+            })}
+            tickFormatter={(day: string | number) => (at ?? shortDay)(String(day))}
             tickLine={false}
             axisLine={{ stroke: 'var(--line-strong)' }}
             minTickGap={32}

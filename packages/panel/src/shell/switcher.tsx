@@ -35,7 +35,7 @@ export function Switcher({ place: { apps, companies, app } }: { place: Place }) 
     .filter((section) => section.apps.length > 0)
   return (
     <DialogTrigger isOpen={open} onOpenChange={setOpen}>
-      <Button className="switcher" aria-label={`App: ${app?.name ?? 'All apps'}`}>
+      <Button className="switcher">
         <span className="switcher-mark" aria-hidden="true">
           {(app?.name ?? 'All').trim().slice(0, 1).toUpperCase()}
         </span>

@@ -31,7 +31,7 @@ const columns: DataColumn<Install>[] = [
   },
   { id: 'partner', name: texts.partner, value: ({ partner }) => partner },
   { id: 'campaign', name: texts.campaign, value: ({ campaign }) => campaign },
-  { id: 'type', name: texts.type, value: ({ attribution_type }) => attribution_type.replaceAll('_', ' ') },
+  { id: 'type', width: 150, name: texts.type, value: ({ attribution_type }) => attribution_type.replaceAll('_', ' ') },
   { id: 'reinstall', name: texts.reinstall, value: ({ reinstall }) => (reinstall ? texts.yes : null) },
   { id: 'flags', name: texts.flags, value: ({ fraud_flags }) => fraud_flags.join(', ').replaceAll('_', ' ') || null },
 ]

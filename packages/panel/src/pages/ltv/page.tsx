@@ -32,6 +32,7 @@ export default function Ltv() {
             points={points}
             series={series}
             at={texts.day}
+            scaled
             write={money}
             mark={cost === null ? null : { value: cost, name: texts.cost(money(cost)) }}
             summary={`${texts.title}: ${series.map(({ name }) => name).join(', ')}.`}

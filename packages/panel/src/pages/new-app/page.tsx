@@ -8,8 +8,7 @@ import { FirstEvent } from '../../parts/first-event.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { hasRole, usePlace } from '../../shell/session.ts'
-import { useFeed } from '../live/query.ts'
-import { useMakeApp } from './query.ts'
+import { useFirstEvent, useMakeApp } from './query.ts'
 import { texts } from './texts.ts'
 
 const platforms = [
@@ -104,13 +103,11 @@ export default function NewApp() {
 
 /** Becomes green by itself. */
 function FirstArrival({ app_id }: { app_id: string }) {
-  const { items } = useFeed(app_id, {}, false)
-  const accepted = items.find(({ kind }) => kind === 'accepted')
-  const refused = items.find(({ kind }) => kind !== 'accepted')
+  const { accepted, refused } = useFirstEvent(app_id)
   return (
     <div className="waiting" role="status" data-arrived={accepted ? true : undefined}>
       <div className="wrap">
-        <strong>{accepted ? texts.arrived(accepted.event_name ?? '') : texts.waiting}</strong>
+        <strong>{accepted ? texts.arrived(accepted) : texts.waiting}</strong>
         {!accepted && refused && (
           <p>
             {texts.rejected(refused.code ?? refused.kind)} {refused.message}

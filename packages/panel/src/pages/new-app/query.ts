@@ -1,5 +1,8 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { call, type Input } from '../../api/call.ts'
+import { reportQuery } from '../../api/queries.ts'
+import { windowOf } from '../../api/range.ts'
+import { useFeed } from '../live/query.ts'
 
 type NewApp = Omit<Input<'createApp'>['body'], 'company_id'>
 
@@ -13,4 +16,22 @@ export function useMakeApp() {
     }),
     onSuccess: () => client.invalidateQueries({ queryKey: ['places'] }),
   })
+}
+
+/**
+ * The first event of an app, and why one was refused. The live view sees it first; it misses what comes before gateways know that
+ * somebody watches, and the report does not.
+ */
+export function useFirstEvent(app_id: string) {
+  const { items } = useFeed(app_id, {}, false)
+  const seen = items.find(({ kind }) => kind === 'accepted')?.event_name
+  const written = useQuery({
+    ...reportQuery('events', app_id, { ...windowOf({}) }),
+    enabled: seen === undefined,
+    refetchInterval: ({ state }) => (state.data?.rows.length ? false : 1500),
+  })
+  return {
+    accepted: seen ?? written.data?.rows[0]?.event_name,
+    refused: items.find(({ kind }) => kind !== 'accepted'),
+  }
 }

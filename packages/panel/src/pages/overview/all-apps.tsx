@@ -51,7 +51,7 @@ const columns: DataColumn<AppFigures>[] = [
 ]
 
 /** Whether all apps grow, and whether something is wrong. */
-export function AllApps() {
+export default function AllApps() {
   const { apps } = usePlace()
   const asked = useAllApps()
   return (

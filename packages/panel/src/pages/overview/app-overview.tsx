@@ -1,8 +1,7 @@
 import { serverNow } from '../../api/clock.ts'
 import { count, rate, shortMoney } from '../../api/numbers.ts'
 import { day_ms } from '../../api/range.ts'
-import { LineChart } from '../../parts/charts.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
+import { LaterTable, LineChart } from '../../parts/charts.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { FirstEvent } from '../../parts/first-event.tsx'
@@ -110,7 +109,7 @@ export function AppOverview({ app }: { app: App }) {
           />
         )}
         table={() => (
-          <DataTable
+          <LaterTable
             label={texts.byPartner}
             columns={reports.attribution}
             items={installs.data?.rows ?? []}
