@@ -27,12 +27,7 @@ export async function offerFirstLink(deps: FirstPersonDeps): Promise<string[]> {
   if (link === null) return []
   const address = `${admin_url.replace(/\/+$/, '')}/admin/invitation#${link.token}`
   if (onTerminal)
-    return [
-      'The first person makes an account with this link, once, within 24 hours:',
-      '',
-      `  ${address}`,
-      '',
-    ]
+    return ['The first person makes an account with this link, once, within 24 hours:', '', `  ${address}`, '']
   writePrivateFile(file, `${address}\n`)
   return [`The link for the first sign-in is in ${file}`]
 }

@@ -1,6 +1,6 @@
-import { keepPreviousData, type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import type { ReportName } from '@tributary/contracts/reports'
-import { ApiError, isSessionOver } from './api-error.ts'
+import { ApiError } from './api-error.ts'
 import { call, callReport, type Input, type Output, type ReportPage, type ReportQuery, type RouteName } from './call.ts'
 import { limits } from './declared/limits.ts'
 
@@ -46,7 +46,3 @@ export const mayRetry = (failures: number, error: unknown): boolean =>
 
 export const retryAfter = (failures: number, error: unknown): number =>
   Math.max(500 * 2 ** failures, error instanceof ApiError ? (error.retry_after_s ?? 0) * 1000 : 0)
-
-export { isSessionOver }
-export const useForget = (): (() => void) => forgetAll(useQueryClient())
-const forgetAll = (client: QueryClient) => () => client.clear()

@@ -4,7 +4,7 @@ export const day_ms = 86_400_000
 
 export const presets = ['1d', '7d', '14d', '30d', '90d', 'month'] as const
 export type Preset = (typeof presets)[number]
-export const defaultPreset: Preset = '7d'
+const defaultPreset: Preset = '7d'
 
 /** A window of whole UTC days: `until_ms` is exclusive. */
 export interface Window {

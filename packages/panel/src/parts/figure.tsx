@@ -9,7 +9,7 @@ import { Fault } from './fault.tsx'
 import { Skeleton } from './skeleton.tsx'
 
 /** What a figure needs to know of its answer. */
-export interface Asked {
+interface Asked {
   data: { meta: ReportMeta } | undefined
   error: unknown
   isPlaceholderData: boolean

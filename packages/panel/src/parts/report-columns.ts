@@ -13,7 +13,7 @@ function writerOf(name: string): ((value: never) => string) | undefined {
 }
 
 /** `d7_rate` is `D7 rate`, `unique_installs` is `Unique installs`. */
-export function titleOf(name: string): string {
+function titleOf(name: string): string {
   const words = name.replace(/_usd$/, ' (USD)').replace(/_ms$/, '').replaceAll('_', ' ')
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }

@@ -7,7 +7,7 @@ export interface Series {
 
 export type Point = { day: string } & Record<string, number | string | null>
 
-export const colours = ['1', '2', '3', '4', '5', '6'].map((n) => `var(--series-${n})`)
+const colours = ['1', '2', '3', '4', '5', '6'].map((n) => `var(--series-${n})`)
 export const colourOf = (n: number): string => colours[n % colours.length]!
 
 const shapes = [

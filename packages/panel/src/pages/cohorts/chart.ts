@@ -5,7 +5,7 @@ import type { Group } from './query.ts'
 const steps = 7
 
 /** The end of the period that begins with this day. */
-export function endOf(day: string, group: Group): number {
+function endOf(day: string, group: Group): number {
   const begin = new Date(`${day}T00:00:00Z`)
   if (group === 'month') return Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1, 1)
   return begin.getTime() + (group === 'week' ? 7 : 1) * day_ms
