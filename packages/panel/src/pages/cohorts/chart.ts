@@ -1,7 +1,7 @@
 import { day_ms } from '../../api/range.ts'
 import type { Group } from './query.ts'
 
-/** Steps of the colour: each is told apart from its neighbours. */
+/** Steps of the colour: each differs from its neighbours. */
 const steps = 7
 
 /** The end of the period that begins with this day. */

@@ -11,7 +11,7 @@ export interface Moment {
   facts: [string, string | null][]
 }
 
-/** What is known of an install, told in the order of time. */
+/** What is known of an install, in the order of time. */
 export function momentsOf(install: Install): Moment[] {
   const moments: Moment[] = [
     ...install.candidates.map((click): Moment => {

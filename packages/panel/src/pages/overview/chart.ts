@@ -1,7 +1,7 @@
 import type { ReportRow } from '@tributary/contracts/reports'
 import type { Point, Series } from '../../parts/series.tsx'
 
-/** Lines beside that of all others: more would not be told apart. */
+/** Lines beside that of all others: nobody reads more. */
 const partners_max = 5
 const others_key = 'others'
 
