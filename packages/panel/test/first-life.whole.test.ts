@@ -110,6 +110,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
 
     // An id leads to its install by keyboard alone.
     await page.locator('body').press('/')
+    await page.getByRole('searchbox').and(page.locator(':focus')).waitFor()
     await page.keyboard.type('i-1')
     await page.keyboard.press('Enter')
     await page.waitForURL('**/admin/install/i-1**')
