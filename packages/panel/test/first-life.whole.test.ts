@@ -107,6 +107,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     await page.locator('.chart svg').first().waitFor()
     await page.goBack()
     await page.goForward()
+    await page.locator('.chart svg').first().waitFor()
 
     // An id leads to its install by keyboard alone.
     await page.locator('body').press('/')
