@@ -388,6 +388,11 @@ export const routes = {
     "path": "/admin/api/v1/me/oidc",
     "fresh": true
   },
+  "unlinkOidc": {
+    "method": "DELETE",
+    "path": "/admin/api/v1/me/oidc",
+    "fresh": true
+  },
   "confirmByOidc": {
     "method": "POST",
     "path": "/admin/api/v1/me/confirm/oidc"
@@ -442,7 +447,17 @@ export const routes = {
   },
   "watchApp": {
     "method": "GET",
-    "path": "/admin/api/v1/apps/:id/live",
+    "path": "/admin/api/v1/apps/:app_id/live",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
+  "followInApp": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:app_id/follow",
     "roles": [
       "owner",
       "admin",
