@@ -39,7 +39,7 @@ export function useFeed(app_id: string, { install, name, code }: Filter, paused:
     if (!visible) return
     waiting.current = []
     setFeed(nothing)
-    const source = new EventSource(addressOf('watchApp', { params: { id: app_id }, query: { install, name, code } }))
+    const source = new EventSource(addressOf('watchApp', { params: { app_id }, query: { install, name, code } }))
     source.onopen = () => setFeed((now) => ({ ...now, state: 'open' }))
     source.onerror = () => {
       setFeed((now) => ({ ...now, state: 'closed' }))
