@@ -18,6 +18,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   import: async () => (await import('./commands/events/import.ts')).importCommand,
   cost: async () => (await import('./commands/events/cost.ts')).costCommands,
   reports: async () => (await import('./commands/events/reports.ts')).reportCommands,
+  raw: async () => (await import('./commands/events/raw.ts')).rawCommand,
   explain: async () => (await import('./commands/events/explain.ts')).explainCommand,
   postback: async () => (await import('./commands/events/postback.ts')).postbackCommands,
   fx: async () => (await import('./commands/tenants/fx.ts')).fxCommands,
