@@ -139,7 +139,9 @@ GRANT
   SELECT ON tributary.settled_cohorts_v1,
   SELECT ON tributary.erased_events_v1,
   SELECT ON tributary.erased_claims_v1,
-  SELECT ON tributary.costs_v1
+  SELECT ON tributary.costs_v1,
+  SYSTEM SYNC REPLICA ON tributary.*,
+  SELECT ON system.replicas
 TO tributary_report_api WITH REPLACE OPTION;
 
 -- admin-api: rebuilds quota counters from what came in, and exports what is known of an install.

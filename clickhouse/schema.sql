@@ -160,7 +160,8 @@ CREATE TABLE clicks_raw_v1
     `match_keys` Array(UInt64) COMMENT 'hashes of what an install may match it by' CODEC(ZSTD(1)),
     `topic` LowCardinality(String) COMMENT 'log position: topic and identity of the log',
     `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
-    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1))
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `stored_at_ms` Int64 DEFAULT 0 COMMENT 'when it counts as stored, Unix epoch milliseconds, 0 for a row of before this column' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 PARTITION BY toYYYYMM(day)
@@ -352,7 +353,9 @@ CREATE TABLE events_raw_v1
     `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
     `transaction_key` UInt64 DEFAULT 0 COMMENT '64-bit hash of event_name and transaction_id, 0 without money or transaction' CODEC(ZSTD(1)),
     `revenue_counts` UInt8 DEFAULT revenue_micros IS NOT NULL COMMENT '1: its money counts; 0: no money, or of a transaction that an earlier event of its partition counted' CODEC(ZSTD(1)),
-    `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1))
+    `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1)),
+    `stored_at_ms` Int64 DEFAULT 0 COMMENT 'when it counts as stored, Unix epoch milliseconds, 0 for a row of before this column' CODEC(ZSTD(1)),
+    INDEX stored_at stored_at_ms TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid, ts_ms)
@@ -800,7 +803,9 @@ CREATE TABLE installs_v1
     `sub2` String DEFAULT JSONExtractString(decision, 'verdict', 'sub2') COMMENT 'sub2 of the click, empty when absent' CODEC(ZSTD(1)),
     `sub3` String DEFAULT JSONExtractString(decision, 'verdict', 'sub3') COMMENT 'sub3 of the click, empty when absent' CODEC(ZSTD(1)),
     `sub4` String DEFAULT JSONExtractString(decision, 'verdict', 'sub4') COMMENT 'sub4 of the click, empty when absent' CODEC(ZSTD(1)),
-    `sub5` String DEFAULT JSONExtractString(decision, 'verdict', 'sub5') COMMENT 'sub5 of the click, empty when absent' CODEC(ZSTD(1))
+    `sub5` String DEFAULT JSONExtractString(decision, 'verdict', 'sub5') COMMENT 'sub5 of the click, empty when absent' CODEC(ZSTD(1)),
+    `stored_at_ms` Int64 DEFAULT 0 COMMENT 'when it counts as stored, Unix epoch milliseconds, 0 for a row of before this column' CODEC(ZSTD(1)),
+    `stored_index` UInt32 DEFAULT 0 COMMENT 'order of decisions that were stored at the same time' CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_uuid, topic, partition, offset, sign)

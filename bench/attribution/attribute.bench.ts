@@ -187,6 +187,7 @@ function batchOf(given: Measured, n: number): Batch<Found> {
       to: from + installs - 1,
       attempt: 1,
       tombstones: noTombstones,
+      stored_at_ms: 0,
     },
     ...{ token: `bench/${from}`, state: undefined, signal: new AbortController().signal },
     records: Array.from({ length: installs }, (_, at) => ({ value: installOf(given, from + at), record: {} as never })),

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker, OutgoingRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { eventRowColumns } from '@tributary/contracts/rows'
+import { storedEventColumns } from '@tributary/contracts/rows'
 import { topics } from '@tributary/contracts/topics'
 import { joinLines } from '@tributary/event-writer/event-line'
 import { eventWriter } from '@tributary/event-writer/event-writer'
@@ -86,7 +86,7 @@ export async function measureEngine(
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
     const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
-    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`)))
+    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`), 0))
     if (records.length * events_per_envelope < block_rows) continue
     blocks.push(Buffer.concat(records))
     records = []
@@ -97,7 +97,7 @@ export async function measureEngine(
   const worker = async () => {
     for (let next = work.shift(); next !== undefined; next = work.shift()) {
       const { block, token } = next
-      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines: block, token })
+      await clickhouse.insert({ table: 'events_raw_v1', columns: storedEventColumns, lines: block, token })
     }
   }
   await Promise.all([worker(), worker()])

@@ -410,6 +410,44 @@ COMMENT ON COLUMN people.email IS 'as it was invited';
 COMMENT ON COLUMN people.email_key IS 'the same in lower case: two spellings are one account';
 COMMENT ON COLUMN people.password IS 'argon2id in the PHC string format; null for a person who signs in by the identity provider alone';
 
+CREATE TABLE raw_clock (
+  only_row boolean NOT NULL DEFAULT true,
+  sealed_ms bigint NOT NULL DEFAULT 0,
+  epoch uuid NOT NULL DEFAULT gen_random_uuid(),
+  CONSTRAINT raw_clock_only_row_check CHECK (only_row),
+  CONSTRAINT raw_clock_pkey PRIMARY KEY (only_row)
+);
+COMMENT ON TABLE raw_clock IS 'one row: up to when readers of raw rows were promised that nothing comes';
+COMMENT ON COLUMN raw_clock.sealed_ms IS 'Unix epoch ms; a stamp that is given later is greater';
+COMMENT ON COLUMN raw_clock.epoch IS 'a new one when tables lost rows that readers may have: they read all again';
+
+CREATE TABLE raw_erasures (
+  app_id text NOT NULL,
+  stored_at_ms bigint NOT NULL,
+  install_uuid text NOT NULL,
+  click_id text NOT NULL,
+  erased_up_to_ms bigint NOT NULL,
+  CONSTRAINT raw_erasures_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id)
+);
+COMMENT ON TABLE raw_erasures IS 'what was erased in the last 62 days, so that copies of raw rows can follow';
+COMMENT ON COLUMN raw_erasures.stored_at_ms IS 'when its rows were gone, Unix epoch ms: a stamp as those of raw_stamps';
+COMMENT ON COLUMN raw_erasures.install_uuid IS 'empty for a click';
+COMMENT ON COLUMN raw_erasures.click_id IS 'empty for an install';
+COMMENT ON COLUMN raw_erasures.erased_up_to_ms IS 'what was received or is dated up to then is erased, Unix epoch ms';
+
+CREATE TABLE raw_stamps (
+  consumer text NOT NULL,
+  topic text NOT NULL,
+  partition integer NOT NULL,
+  newest_ms bigint NOT NULL,
+  open_ms bigint[] NOT NULL,
+  CONSTRAINT raw_stamps_partition_check CHECK ((partition >= 0)),
+  CONSTRAINT raw_stamps_pkey PRIMARY KEY (consumer, topic, partition)
+);
+COMMENT ON TABLE raw_stamps IS 'times at which rows of batches count as stored, by partition';
+COMMENT ON COLUMN raw_stamps.newest_ms IS 'the greatest that was given, Unix epoch ms';
+COMMENT ON COLUMN raw_stamps.open_ms IS 'those of batches that are not known to be over: what is complete ends before the least of them';
+
 CREATE TABLE recovery_codes (
   code_hash bytea NOT NULL,
   person_id text NOT NULL,
@@ -467,7 +505,7 @@ CREATE TABLE server_keys (
   CONSTRAINT server_keys_key_sha256_check CHECK ((octet_length(key_sha256) = 32)),
   CONSTRAINT server_keys_key_sha256_key UNIQUE (key_sha256),
   CONSTRAINT server_keys_pkey PRIMARY KEY (key_id),
-  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text, 'costs:write'::text, 'attribution:write'::text])))
+  CONSTRAINT server_keys_scopes_check CHECK (((cardinality(scopes) > 0) AND (scopes <@ ARRAY['events:write'::text, 'reports:read'::text, 'costs:write'::text, 'attribution:write'::text, 'raw:read'::text])))
 );
 COMMENT ON COLUMN server_keys.key_sha256 IS 'SHA-256 of the whole key text; the key itself is stored nowhere';
 COMMENT ON COLUMN server_keys.key_first4 IS 'first 4 characters after srv_, for display';
@@ -592,6 +630,8 @@ CREATE INDEX memberships_company ON public.memberships USING btree (company_id);
 CREATE UNIQUE INDEX memberships_once ON public.memberships USING btree (person_id, COALESCE(company_id, ''::text));
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX one_time_links_email ON public.one_time_links USING btree (email_key);
+CREATE INDEX raw_erasures_by_age ON public.raw_erasures USING btree (stored_at_ms);
+CREATE INDEX raw_erasures_in_order ON public.raw_erasures USING btree (app_id, stored_at_ms);
 CREATE INDEX recovery_codes_person ON public.recovery_codes USING btree (person_id);
 CREATE INDEX redecisions_in_turn ON public.redecisions USING btree (partition, app_id, added_at, install_uuid);
 CREATE INDEX redecisions_taken ON public.redecisions USING btree (partition) WHERE (slice IS NOT NULL);

@@ -25,6 +25,12 @@ const erasedRights = {
   tombstones: { select: '*' },
 } as const satisfies Record<string, Rights>
 
+/** Rights of a consumer whose batches get times of storing. It may begin an epoch, and locks the clock while it gets one. */
+const stampRights = {
+  raw_clock: { select: '*', update: ['epoch'] },
+  raw_stamps: { select: '*', also: ['INSERT', 'UPDATE'] },
+} as const satisfies Record<string, Rights>
+
 /** Rights of a writer of audit objects, which tells retention of late ones. */
 const lateDaysRights = {
   blanking: { select: '*' },
@@ -65,10 +71,12 @@ export const serviceRoles = {
   },
   'event-writer': {
     ...erasedRights,
+    ...stampRights,
     erased_objects: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
   'click-writer': {
     ...attributionRights,
+    ...stampRights,
     ...lateDaysRights,
     redecisions: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
@@ -82,7 +90,7 @@ export const serviceRoles = {
     redecisions: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     upgrade_jobs: { select: '*', also: ['INSERT', 'UPDATE'] },
   },
-  'install-writer': erasedRights,
+  'install-writer': { ...erasedRights, ...stampRights },
   eraser: {
     ...erasedRights,
     company_salts: { select: '*', also: ['INSERT'] },
@@ -94,6 +102,8 @@ export const serviceRoles = {
     erased_objects: { select: '*', also: ['DELETE'] },
     unreadable_objects: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     redecisions: { select: '*', also: ['INSERT', 'UPDATE'] },
+    raw_clock: { select: '*', update: ['epoch'] }, // a lock needs the right to change something
+    raw_erasures: { select: '*', also: ['INSERT', 'DELETE'] },
   },
   replayer: {
     ...erasedRights,
@@ -125,6 +135,9 @@ export const serviceRoles = {
     cv_schemas: { select: '*' },
     fx_rates: { select: '*' },
     links: { select: ['link_id', 'app_id', 'partner'] },
+    raw_clock: { select: '*', update: ['sealed_ms'] },
+    raw_stamps: { select: '*' },
+    raw_erasures: { select: '*' },
     admin_audit_log: { select: ['id'], also: ['INSERT'] }, // look-ups of people
     people: { select: ['person_id', 'email'] }, // no password
     memberships: { select: '*' },

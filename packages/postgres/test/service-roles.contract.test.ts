@@ -6,6 +6,8 @@ import { beginBlanking, findLateDays, openLateDays, removeLateDays } from '@trib
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
+import { sealRaw } from '@tributary/tables/raw/seal'
+import { postgresStamps } from '@tributary/tables/raw/stamps'
 import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { openLinks } from '@tributary/tenancy/attribution/links-cache'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
@@ -197,6 +199,19 @@ describe('what a service needs it may do', () => {
     expect((await apps.find(app.app_id))?.settingsAt(request.now_ms)).toMatchObject({ reinstall_days: 30 })
     await refuses(pool, 'SELECT ciphertext FROM link_secrets')
   })
+
+  test.each(['event-writer', 'click-writer', 'install-writer'] as const)(
+    '%s gets times of storing, and a reader seals the present',
+    async (service) => {
+      const stamps = postgresStamps(poolOf(service))
+      const at = { consumer: service, topic: 't', partition: 0 }
+      const stamp = await stamps.pin(at, 0)
+      expect((await sealRaw(poolOf('report-api'), service)).complete_until_ms).toBe(stamp)
+      await stamps.end(at, stamp)
+      await stamps.startEpoch()
+      await refuses(poolOf('report-api'), 'DELETE FROM raw_stamps')
+    },
+  )
 
   test.each(readTombstones)('%s finds what was erased, and changes no tombstone', async (service) => {
     const { app } = await tenant(db.pool)

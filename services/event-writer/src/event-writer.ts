@@ -4,6 +4,7 @@ import { consumers } from '@tributary/contracts/consumers'
 import { countMoney, transactionsToLookUp } from '@tributary/domain/money/count-money'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import type { StampStore } from '@tributary/service-kit/consumer/stamps'
 import { findEventKeys } from '@tributary/tables/events/event-keys'
 import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
 import { findTransactionClaims } from '@tributary/tables/money/transaction-keys'
@@ -37,6 +38,8 @@ export interface EventWriterDeps {
   clickhouse: Clickhouse
   /** Tombstones; without them nothing counts as erased. */
   erased?: ErasedRecords
+  /** Times of storing; without them they are 0. */
+  stamps?: StampStore
   registry?: Registry
   logger?: Logger
 }
@@ -48,6 +51,7 @@ export interface EventWriterDeps {
 export function eventWriter({
   clickhouse,
   erased,
+  stamps,
   registry,
   logger,
 }: EventWriterDeps): ConsumerDefinition<EventLine[]> {
@@ -74,6 +78,7 @@ export function eventWriter({
   return defineConsumer({
     ...consumers.eventWriter,
     ...(erased && { tombstones: erased }),
+    ...(stamps && { stamps }),
     appOf: (lines) => lines[0]?.app_id ?? null,
     fetch: { wait_ms_max: linger_ms },
     bounds: { rows_max: block_rows_max, bytes_max: block_bytes_max, measure: measureLines },

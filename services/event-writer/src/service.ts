@@ -3,6 +3,7 @@ import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { stampsResource } from '@tributary/tables/raw/stamps'
 import { masterKeysResource } from '@tributary/tenancy/resources'
 import { eventWriter } from './event-writer.ts'
 import { cancelledTotal } from './money/cancelled-total.ts'
@@ -20,6 +21,7 @@ export const service = defineService({
     postgres: postgresEngine,
     masterKeys: masterKeysResource,
     erased: erasedRecordsResource,
+    stamps: stampsResource,
   },
   consumers: [eventWriter],
   jobs: [

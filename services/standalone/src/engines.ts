@@ -22,6 +22,7 @@ import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { stampsResource } from '@tributary/tables/raw/stamps'
 import { postbackKeysResource } from '@tributary/tenancy/postbacks/postback-keys'
 import {
   appsWithSecretsResource,
@@ -73,6 +74,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     appsWithSecrets: appsWithSecretsResource,
     erased: erasedRecordsResource,
     redecisions: redecisionsResource,
+    stamps: stampsResource,
   }
 }
 

@@ -30,6 +30,7 @@ import type { ServiceParts } from '@tributary/service-kit/service/service-parts'
 import { readSettings, type Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
 import { service as settler } from '@tributary/settler/service'
+import { startRawEpoch } from '@tributary/tables/raw/stamps'
 import { closeFolder } from './close-folder.ts'
 import { makeDemoCompany } from './demo.ts'
 import { standaloneEngines } from './engines.ts'
@@ -118,7 +119,14 @@ async function startServices({ config, data_dir, admin_token, disk, engines }: S
   const { clickhouse, broker, audit, postgres: pool } = engines
   const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
   const events_gone = embedded && (await areEventsGone({ clickhouse, broker, audit, pool }))
-  const tables = embedded ? await keepTablesWhole(clickhouse, broker, { data_dir, disk, events_gone }, service) : null
+  const tables = embedded
+    ? await keepTablesWhole(
+        clickhouse,
+        broker,
+        { data_dir, disk, events_gone, startEpoch: () => startRawEpoch(pool) },
+        service,
+      )
+    : null
   const misfits = createMisfitTroubles({ tables_on_server: !embedded })
   service.troubles.push(misfits.troubles)
   const instance = randomUUID()

@@ -33,6 +33,8 @@ export interface WholeTablesOptions {
   part_check_pause_ms?: number
   /** Tables and log were removed both (events-gone.ts). */
   events_gone?: boolean
+  /** Readers of raw rows have to read all again. */
+  startEpoch?: () => Promise<void>
 }
 
 /**
@@ -43,7 +45,13 @@ export interface WholeTablesOptions {
 export async function keepTablesWhole(
   clickhouse: Clickhouse,
   broker: Broker,
-  { data_dir, disk, part_check_pause_ms = part_check_pause_default_ms, events_gone = false }: WholeTablesOptions,
+  {
+    data_dir,
+    disk,
+    part_check_pause_ms = part_check_pause_default_ms,
+    events_gone = false,
+    startEpoch,
+  }: WholeTablesOptions,
   service: Service,
 ): Promise<WholeTables> {
   const { logger, registry, troubles } = service
@@ -62,6 +70,9 @@ export async function keepTablesWhole(
       writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n')
     },
   })
+  // A backup was put back, or rows are gone: readers have rows that the tables lack, or read some a second time.
+  const differs = existsSync(incomplete) || repair.lost_events > 0 || repair.reread.length + repair.beyond.length > 0
+  if (differs || events_gone) await startEpoch?.()
   rmSync(incomplete, { force: true })
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })

@@ -134,10 +134,18 @@ export const writerMutants: readonly Mutant[] = [
   {
     rule: 'docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know',
     promise: 'a repeated batch keeps its tombstones',
-    file: 'packages/service-kit/src/consumer/pin-tombstones.ts',
-    from: 'if (intent.tombstones !== null) return store.upTo(intent.tombstones)',
-    to: '',
+    file: 'packages/service-kit/src/consumer/pin-batch.ts',
+    from: 'before.tombstones ?? (await store?.newest()) ?? null',
+    to: '(await store?.newest()) ?? null',
     tests: ['packages/service-kit/test/consumer/pin-tombstones.service.test.ts'],
+  },
+  {
+    rule: 'docs/raw.md#time-of-storing',
+    promise: 'a repeated batch keeps its stamp',
+    file: 'packages/service-kit/src/consumer/pin-batch.ts',
+    from: 'before.stored_at_ms ?? (await',
+    to: '(await',
+    tests: ['packages/service-kit/test/consumer/stamps.service.test.ts'],
   },
   {
     rule: 'docs/rules.md#archives-of-clicks',

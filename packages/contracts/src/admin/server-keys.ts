@@ -3,8 +3,8 @@ import type { Routes } from '../routes/route.ts'
 import { created_at_ms, name, pathId, text } from './admin-fields.ts'
 import { managers } from './people/roles.ts'
 
-/** The rights of a server key: send events, read reports and installs, upload costs, state attributions. */
-export const keyScopes = ['events:write', 'reports:read', 'costs:write', 'attribution:write'] as const
+/** The rights of a server key: send events, read reports and installs, upload costs, state attributions, read raw rows. */
+export const keyScopes = ['events:write', 'reports:read', 'costs:write', 'attribution:write', 'raw:read'] as const
 export type KeyScope = (typeof keyScopes)[number]
 /** The rights of a key whose creation names none. */
 export const defaultScopes: readonly KeyScope[] = ['events:write', 'reports:read']

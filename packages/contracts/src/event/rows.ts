@@ -72,6 +72,9 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
   'revenue_counts',
 ]
 
+/** The same with the time of storing, which the batch pins. */
+export const storedEventColumns = [...eventRowColumns, 'stored_at_ms'] as const
+
 /**
  * The ranks of claims on one transaction: the money of the highest rank counts, in any order of arrival. Nothing produces `receipt` yet.
  * `closed` beats all claims: the money of the best one was erased. The view `revenue_raw_mv_v1` computes the same numbers from `source`; a

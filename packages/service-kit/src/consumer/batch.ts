@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
-import { noTombstones, salt_unreadable, type Tombstones } from '@tributary/domain/erasure/tombstones'
+import { noTombstones, salt_unreadable } from '@tributary/domain/erasure/tombstones'
 import type { Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
@@ -8,7 +8,7 @@ import { deadLetter } from './dead-letter.ts'
 import type { Batch, BatchBounds, ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import { doneNote, finish, intentNote, newestOf, type Progress, sourceOf, type Take } from './intent.ts'
 import type { ConsumerMetrics } from './metrics.ts'
-import { findLocked, locked_message, lockedFields, pinTombstones } from './pin-tombstones.ts'
+import { findLocked, locked_message, lockedFields, type Pinned, pinBatch } from './pin-batch.ts'
 import { type RetryPauses, retryForever } from './retry.ts'
 
 /** The steps that a crash may follow, in order; see the numbered comments of `handleBatch`. */
@@ -81,10 +81,10 @@ export async function handleBatch<T>(
   await retried('intent', declareIntent)
   await crash(2)
 
-  // 2b. The tombstones are pinned, before any effect. A crash during this step: the next owner reads the number again.
-  //     A crash after it: the number is part of the batch
-  //     (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know).
-  const tombstones = await retried('tombstones', () => tombstonesOf(context, progress, take, declareIntent))
+  // 2b. Tombstones and the stamp are pinned, before any effect. A crash during this step: the next owner pins others.
+  //     A crash after it: they are part of the batch
+  //     (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know, docs/raw.md#time-of-storing).
+  const pinned = await retried('tombstones', () => pinnedOf(context, chunk, progress, take, declareIntent))
 
   // 3. The consumer does its work. A crash during or after it: the next owner calls `handle` with the same records, the
   //    same token and state, and the next `attempt`. `handle` then has to find out which of its effects are there.
@@ -96,7 +96,7 @@ export async function handleBatch<T>(
       await declareIntent()
     }
     is_first = false
-    return callHandle(context, chunk, progress, take, { fence, tombstones })
+    return callHandle(context, chunk, progress, take, { fence, ...pinned })
   })
   await crash(3)
 
@@ -110,6 +110,8 @@ export async function handleBatch<T>(
   await retried('commit', () => chunk.commit(take.to + 1, doneNote(progress, done)))
   count(context, take, tally)
   await crash(5)
+  // A crash before it: `endFinished` does it. No pause for tries: the next batch of the partition says the same.
+  await endStamp(context, chunk, progress)
   // Last, since a batch that was broken off earlier must come again as the same batch.
   finish(progress, take, done)
 }
@@ -169,7 +171,7 @@ async function callHandle<T>(
   chunk: Chunk,
   progress: Progress,
   { from, to, records }: Take<Decoded<T>>,
-  given: Pick<Batch<T>, 'fence' | 'tombstones'>,
+  given: Pick<Batch<T>, 'fence' | keyof Pinned>,
 ): Promise<Tally> {
   const { topic, partition, signal } = chunk
   const { log, state, intent } = progress
@@ -206,16 +208,32 @@ async function callHandle<T>(
   return tally
 }
 
-/** The tombstones of a batch. A batch without any value reads none, because it has no effect that depends on them. */
-async function tombstonesOf<T>(
+/** What a batch pins. A batch without any value pins nothing, because it has no effect. */
+async function pinnedOf<T>(
   { consumer }: BatchContext<T>,
+  { partition }: Chunk,
   progress: Progress,
   { records }: Take<Decoded<T>>,
   declareIntent: () => Promise<void>,
-): Promise<Tombstones> {
-  const { tombstones } = consumer
-  if (tombstones === undefined || !records.some((one) => 'value' in one)) return noTombstones
-  return pinTombstones(tombstones, progress, declareIntent)
+): Promise<Pinned> {
+  if (!records.some((one) => 'value' in one)) return { tombstones: noTombstones, stored_at_ms: 0 }
+  return pinBatch(consumer, progress, partition, declareIntent)
+}
+
+async function endStamp<T>(
+  { consumer: { name, topic, stamps }, logger }: BatchContext<T>,
+  { partition }: Chunk,
+  { intent }: Progress,
+): Promise<void> {
+  if (stamps === undefined || intent === null || intent.stored_at_ms === null) return
+  try {
+    await stamps.end({ consumer: name, topic: topic.name, partition }, intent.stored_at_ms)
+  } catch (err) {
+    logger.warn(
+      { err, partition },
+      'the stamp of a batch could not be ended: what is complete lags behind for a moment',
+    )
+  }
 }
 
 function attemptsOf<T>({ consumer, logger, metrics, pauses, slots }: BatchContext<T>, chunk: Chunk, step: string) {

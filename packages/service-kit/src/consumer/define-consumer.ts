@@ -1,6 +1,7 @@
 import type { LogRecord, NeedsValue } from '@tributary/broker/broker'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 import type { TombstoneStore, Tombstones } from '@tributary/domain/erasure/tombstones'
+import type { StampStore } from './stamps.ts'
 
 /** A record with its decoded value. */
 export interface DecodedRecord<T> {
@@ -30,6 +31,8 @@ export interface Batch<T> {
   attempt: number
   /** The tombstones that the batch pinned; every try gets the same. Empty for a consumer that pins none. */
   tombstones: Tombstones
+  /** When its rows count as stored, Unix epoch ms; every try gets the same. 0 for a consumer without stamps. */
+  stored_at_ms: number
   /** The value that the batch before this one gave to `keep`; every try of a batch gets the same. */
   state: unknown
   /** Commits a small value (JSON, at most 2 KB) together with the end of this batch. */
@@ -98,6 +101,8 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
    * (docs/decisions/erasure.md#batches-pin-the-tombstones-that-they-know).
    */
   tombstones?: TombstoneStore
+  /** Gives each batch the time at which its rows count as stored; without it that is 0. */
+  stamps?: StampStore
   /**
    * The app of a value, or null; required with `tombstones`. While an app is locked (`Tombstones.isLocked`), the kit puts its
    * records into the dead-letter topic as `salt_unreadable`, and `handle` does not get them

@@ -17,10 +17,15 @@ export interface Intent extends OffsetRange {
    * and always null if the consumer pins none.
    */
   tombstones: number | null
+  /** When its rows count as stored; null until it is pinned, and always null if the consumer has no stamps. */
+  stored_at_ms: number | null
 }
 
 /** A note that declares a batch: its reader finishes exactly the records from the offset up to `to`. */
 type Declared = Omit<Intent, 'from'>
+
+/** A note of before there were stamps lacks its own. */
+type ReadNote = LogNote & ((Omit<Declared, 'stored_at_ms'> & Partial<Declared>) | { to?: undefined })
 
 /** The note of every commit beside its offset, as JSON in the offset metadata (docs/decisions/log.md#a-log-has-an-identity). */
 type CommitNote = LogNote & (Declared | { to?: undefined })
@@ -32,12 +37,14 @@ interface LogNote {
   at_ms: number
   /** The state that the consumer kept, as it was when the offset was reached. */
   state?: unknown
+  /** Stamp of the newest batch that is over; absent without one. */
+  done_ms?: number
 }
 
 const noteText = (note: CommitNote): string => JSON.stringify(note)
 
 /** The note of a commit; null for foreign text and for a moved offset, which name no log. */
-function readNote({ metadata }: Committed): CommitNote | null {
+function readNote({ metadata }: Committed): ReadNote | null {
   try {
     const note = JSON.parse(metadata)
     return typeof note?.log === 'string' && Number.isSafeInteger(note.at_ms) ? note : null
@@ -62,9 +69,15 @@ export function committedSource(topic: string, committed: Committed): string | n
 export function openIntent(committed: Committed | null): Intent | null {
   const note = committed && readNote(committed)
   if (committed === null || note?.to === undefined || note.to < committed.offset) return null
-  const { to, to_ms, begun, tombstones } = note
-  return { from: committed.offset, to, to_ms, begun, tombstones }
+  const { to, to_ms, begun, tombstones, stored_at_ms = null } = note
+  return { from: committed.offset, to, to_ms, begun, tombstones, stored_at_ms }
 }
+
+/** The stamp of the newest batch that is over, 0 without one, and whether another batch is open. */
+export const committedStamps = (committed: Committed): { done_ms: number; is_open: boolean } => ({
+  done_ms: readNote(committed)?.done_ms ?? 0,
+  is_open: openIntent(committed) !== null,
+})
 
 /** The records that are handled as one batch. */
 export interface Take<T> extends OffsetRange {
@@ -83,6 +96,8 @@ export interface Progress {
   noted: boolean
   at_ms: number
   state: unknown
+  /** Stamp of the newest batch that is over; 0 without one. It holds for each log of the partition. */
+  stored_at_ms: number
   intent: Intent | null
   /** Records of the intent, until its last one is there. */
   gathered: LogRecord[]
@@ -92,8 +107,9 @@ export interface Progress {
 export function startProgress(generation: string, committed: Committed | null, minted: string): Progress {
   const next = committed?.offset ?? -1
   const note = committed === null ? null : readNote(committed)
-  const { log, at_ms, state } = note ?? { log: minted, at_ms: 0, state: undefined }
-  return { generation, next, log, noted: note !== null, at_ms, state, intent: openIntent(committed), gathered: [] }
+  const { log, at_ms, state, done_ms = 0 }: LogNote = note ?? { log: minted, at_ms: 0 }
+  const intent = openIntent(committed)
+  return { generation, next, log, noted: note !== null, at_ms, state, stored_at_ms: done_ms, intent, gathered: [] }
 }
 
 /** From now on the partition counts as another log: earlier positions and tokens mean other records. */
@@ -134,6 +150,9 @@ export const wasReplaced = ({ next, at_ms }: Progress, chunk: { records: readonl
   chunk.end_offset < next ||
   (at_ms > 0 && chunk.records.some(({ offset, timestamp_ms }) => offset < next && timestamp_ms > at_ms))
 
+/** The tables keep their rows: the log is another one. Each other reason to read a log again is that tables lack rows. */
+export const log_replaced = 'log_replaced'
+
 /**
  * True when the log can't be the committed one: other records are at the offsets of handled or declared records.
  * `firstAfter` finds the first record that the log took after a time.
@@ -148,28 +167,37 @@ export async function isOtherLog(
 }
 
 /** Text of the commit that declares the open intent. */
-export function intentNote({ log, at_ms, state, intent }: Progress): string {
+export function intentNote({ log, at_ms, state, stored_at_ms, intent }: Progress): string {
   const { from: _offset, ...declared } = intent!
-  return noteText({ log, at_ms, ...(state !== undefined && { state }), ...declared })
+  return noteText({ log, at_ms, ...(state !== undefined && { state }), ...stampOf(stored_at_ms), ...declared })
 }
 
+const stampOf = (done_ms: number) => (done_ms > 0 ? { done_ms } : {})
+
 /** Text of the commit that ends a batch; `finish` notes the same in memory. */
-export const doneNote = ({ log, at_ms }: Progress, done: { at_ms: number; state: unknown }): string =>
-  noteText({ log, at_ms: Math.max(at_ms, done.at_ms), ...(done.state !== undefined && { state: done.state }) })
+export const doneNote = (
+  { log, at_ms, stored_at_ms, intent }: Progress,
+  done: { at_ms: number; state: unknown },
+): string =>
+  noteText({
+    ...{ log, at_ms: Math.max(at_ms, done.at_ms) },
+    ...(done.state !== undefined && { state: done.state }),
+    ...stampOf(intent?.stored_at_ms ?? stored_at_ms),
+  })
 
 /**
  * Remembers a batch before it is begun, and counts the begin. If the batch is broken off, its records may come again in
  * other chunks, and some may already be written under the token of this range. A new batch knows no tombstones; a batch
- * that was already declared keeps its number.
+ * that was already declared keeps its number and its stamp.
  */
 export function declare(
   progress: Progress,
   { from, to }: OffsetRange,
   records: readonly { record: LogRecord }[],
 ): void {
-  const { begun, tombstones } = progress.intent ?? { begun: 0, tombstones: null }
+  const { begun, tombstones, stored_at_ms } = progress.intent ?? { begun: 0, tombstones: null, stored_at_ms: null }
   const to_ms = Math.max(progress.at_ms, newestOf(records))
-  progress.intent = { from, to, to_ms, begun: begun + 1, tombstones }
+  progress.intent = { from, to, to_ms, begun: begun + 1, tombstones, stored_at_ms }
 }
 
 /** Newest time of records; 0 without any. */
@@ -181,6 +209,7 @@ export function finish(progress: Progress, { to }: OffsetRange, done: { at_ms: n
   progress.next = to + 1
   progress.at_ms = Math.max(progress.at_ms, done.at_ms)
   progress.state = done.state
+  progress.stored_at_ms = progress.intent?.stored_at_ms ?? progress.stored_at_ms
   progress.intent = null
   progress.gathered = []
 }

@@ -2,10 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PartitionOffsets } from '@tributary/broker/broker'
 import type { BatchContext } from './batch.ts'
 import { isHandedOver } from './hand-over.ts'
-import { isOtherLog, sourceOf, startProgress } from './intent.ts'
+import { isOtherLog, log_replaced, sourceOf, startProgress } from './intent.ts'
 
 /** Longer than the session timeout of a member and a rebalance together. */
 const session_over_ms = 30_000
+const reread_reason = 'reread'
 
 /** Offsets by partition that were put back and logged at the start. */
 export type PutBack = Map<number, number>
@@ -21,9 +22,11 @@ export async function reconcileOffsets<T>(context: BatchContext<T>, reread: bool
   const found = (await broker.groupOffsets(name, topic.name)).filter(
     ({ committed, metadata }) => committed !== null && !isHandedOver(metadata),
   )
-  const reasons = await Promise.all(found.map((offsets) => (reread ? 'reread' : findReason(context, offsets))))
+  const reasons = await Promise.all(found.map((offsets) => (reread ? reread_reason : findReason(context, offsets))))
   const moved = found.flatMap((offsets, n) => (reasons[n] === null ? [] : [{ ...offsets, reason: reasons[n]! }]))
   if (moved.length === 0) return new Map()
+  if (moved.some(({ reason }) => reason !== log_replaced && reason !== reread_reason))
+    await consumer.stamps?.startEpoch()
   const earliest = moved.map(({ partition, earliest: offset }) => ({ partition, offset }))
   try {
     await moveIdleGroup(() => broker.moveGroup(name, topic.name, earliest), reread)
@@ -36,10 +39,10 @@ export async function reconcileOffsets<T>(context: BatchContext<T>, reread: bool
   for (const { partition, reason, committed, earliest: offset, end } of moved) {
     metrics.misfits.inc({ consumer: name, reason })
     // An empty partition has no record, so its second reading would never end.
-    if (offset < end || reason !== 'reread')
+    if (offset < end || reason !== reread_reason)
       misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
     // A second reading on request is no fault. Its cause, if there was one, has a line of its own.
-    const level = reason === 'reread' ? 'warn' : 'error'
+    const level = reason === reread_reason ? 'warn' : 'error'
     logger[level]({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')
   }
   return new Map(earliest.map(({ partition, offset }) => [partition, offset]))
@@ -67,7 +70,7 @@ async function findReason<T>(
   // From an offset beyond the end, reading begins at the earliest record by itself. An offset without a note was moved.
   if (!progress.noted || next > end) return null
   try {
-    if (await isOtherLog(progress, end, (ms) => broker.firstOffsetAfter(topic, partition, ms))) return 'log_replaced'
+    if (await isOtherLog(progress, end, (ms) => broker.firstOffsetAfter(topic, partition, ms))) return log_replaced
     const at = { source: sourceOf(topic, progress), partition, state, open_to: intent?.to ?? null }
     const misfit = await consumer.findMisfit?.(at)
     return misfit?.reread === true ? misfit.reason : null

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Chunk } from '@tributary/broker/broker'
 import type { BatchContext } from './batch.ts'
 import type { Misfit } from './define-consumer.ts'
-import { doneNote, isOtherLog, type Progress, sourceOf, startLog, startProgress } from './intent.ts'
+import { doneNote, isOtherLog, log_replaced, type Progress, sourceOf, startLog, startProgress } from './intent.ts'
 import type { PutBack } from './reconcile-offsets.ts'
 
 /**
@@ -42,6 +42,7 @@ export async function takeOverPartition<T>(
   const isBeyond = committed.offset > chunk.end_offset
   goOnAsNewLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
   if (!misfit.reread) return { progress, rewound: false }
+  if (misfit.reason !== log_replaced) await context.consumer.stamps?.startEpoch()
   const earliest = await earliestOf(context, chunk)
   // The rewind comes first: until the commit is there, the next owner of the partition finds the same misfit.
   await chunk.rewind(earliest)
@@ -89,7 +90,7 @@ async function misfitOf<T>(context: BatchContext<T>, chunk: Chunk, progress: Pro
   // An offset beyond the end made reading begin at the earliest record by itself.
   if (next > end_offset) return { reason: 'log_ends_before', reread: false }
   const firstAfter = (ms: number) => broker.firstOffsetAfter(topic, partition, ms)
-  if (await isOtherLog(progress, end_offset, firstAfter)) return { reason: 'log_replaced', reread: true }
+  if (await isOtherLog(progress, end_offset, firstAfter)) return { reason: log_replaced, reread: true }
   const open_to = intent?.to ?? null
   return (await consumer.findMisfit?.({ source: sourceOf(topic, progress), partition, state, open_to })) ?? null
 }

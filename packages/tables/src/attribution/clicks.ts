@@ -22,6 +22,9 @@ export const clickColumns = [
   ...(['ip', 'user_agent', 'click', 'match_keys', 'topic', 'partition', 'offset'] as const),
 ] as const
 
+/** The same with the time of storing, which comes last. */
+export const storedClickColumns = [...clickColumns, 'stored_at_ms'] as const
+
 /** A line of an insert into `clicks_raw_v1`. */
 export function clickLine(click: Click, { topic, partition, offset }: Place): string {
   const { ip, user_agent, ...rest } = click

@@ -13,6 +13,9 @@ export const installColumns = [
   ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const),
 ] as const
 
+/** The same with the time of storing, which comes last. */
+export const storedInstallColumns = [...installColumns, 'stored_at_ms', 'stored_index'] as const
+
 /** A row of `installs_v1`: a decision begins to count (sign 1), or the one before is cancelled (sign -1). */
 export interface InstallRow {
   decision: Decision

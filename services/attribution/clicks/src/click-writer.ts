@@ -19,13 +19,15 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import type { StampStore } from '@tributary/service-kit/consumer/stamps'
 import { archiveClicks } from '@tributary/tables/attribution/click-archive'
+import { findClickStamps } from '@tributary/tables/attribution/click-stamps'
 import {
   type ClickPlace,
-  clickColumns,
   clickLine,
   hasClick,
   hasClicksBehind,
+  storedClickColumns,
 } from '@tributary/tables/attribution/clicks'
 import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
@@ -61,6 +63,8 @@ export interface ClickWriterDeps {
   redecisions: Pick<RedecisionList, 'add'>
   /** Tombstones; without them no click counts as erased. */
   erased?: TombstoneStore
+  /** Times of storing; without them they are 0. */
+  stamps?: StampStore
   now(): number
   registry?: Registry
   logger?: Logger
@@ -80,6 +84,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     attributionApps: apps,
     redecisions,
     erased,
+    stamps,
     now,
     registry,
     logger,
@@ -105,6 +110,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
   return defineConsumer({
     ...consumers.clickWriter,
     ...(erased && { tombstones: erased }),
+    ...(stamps && { stamps }),
     appOf: ({ click }) => click.app_id,
     bounds: {
       rows_max: limits.click_batch_rows_max,
@@ -117,7 +123,8 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       return { click: { ...click, place }, line: clickLine(click, place), archived }
     },
     async handle(batch) {
-      const { source, partition, from, to, token, attempt, tombstones, dead, written, state, keep } = batch
+      const { source, partition, from, to, token, attempt, tombstones, stored_at_ms, dead, written, state, keep } =
+        batch
       const records = batch.records.filter(({ value }) => !isErased(value, tombstones))
       batch.dropped('erased', batch.records.length - records.length)
       const clicks = records.map(({ value }) => value.click)
@@ -133,10 +140,13 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       }
       await crash(1)
 
-      // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets.
-      const into = { table: 'clicks_raw_v1', columns: clickColumns }
+      // 2. The clicks are in their table and its look-up. A crash now: they are inserted again, into sets. A click that was
+      //    replayed keeps the time at which it was stored first: readers of raw rows have it already.
+      const stampOf = await timed('stamps', () => findClickStamps(clickhouse, clicks, stored_at_ms))
+      const into = { table: 'clicks_raw_v1', columns: storedClickColumns }
+      const lineOf = ({ value }: DecodedRecord<RecordedClick>) => `${value.line.slice(0, -1)},${stampOf(value.click)}]`
       const refused = await timed('insert', () =>
-        insertRows(records, ({ value }) => value.line, { clickhouse, failed, into, token, attempt }),
+        insertRows(records, lineOf, { clickhouse, failed, into, token, attempt }),
       )
       await crash(2)
 

@@ -6,6 +6,7 @@ import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { stampsResource } from '@tributary/tables/raw/stamps'
 import { attributionAppsResource, masterKeysResource } from '@tributary/tenancy/resources'
 import { clickWriter } from './click-writer.ts'
 
@@ -16,6 +17,7 @@ export const service = defineService({
     postgres: postgresEngine,
     masterKeys: masterKeysResource,
     erased: erasedRecordsResource,
+    stamps: stampsResource,
     // What a look-up misses is decided without its click.
     clickhouse: clickhouseEngine({ complete_reads: true }),
     broker: kafkaEngine(),

@@ -5,6 +5,7 @@ import { consumers } from '@tributary/contracts/consumers'
 import { isGone, newestTombstones, type TombstoneStore, wasErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type Batch, type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import type { StampStore } from '@tributary/service-kit/consumer/stamps'
 import {
   hasInstallRow,
   hasInstallRowsBehind,
@@ -32,6 +33,8 @@ export interface InstallWriterDeps {
   clickhouse: Clickhouse
   /** Tombstones; without them nothing counts as erased. */
   erased?: TombstoneStore
+  /** Times of storing; without them they are 0. */
+  stamps?: StampStore
   now(): number
   registry?: Registry
   logger?: Logger
@@ -51,6 +54,7 @@ interface DecodedDecision {
 export function installWriter({
   clickhouse,
   erased,
+  stamps,
   now,
   registry,
   logger,
@@ -62,6 +66,7 @@ export function installWriter({
   return defineConsumer({
     ...consumers.installWriter,
     ...(erased && { tombstones: erased }),
+    ...(stamps && { stamps }),
     appOf: ({ decision }) => decision.app_id,
     fetch: { bytes_min: fetch_bytes_min },
     bounds: {

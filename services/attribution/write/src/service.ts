@@ -3,6 +3,7 @@ import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { stampsResource } from '@tributary/tables/raw/stamps'
 import { masterKeysResource } from '@tributary/tenancy/resources'
 import { installWriter } from './install-writer.ts'
 
@@ -15,6 +16,7 @@ export const service = defineService({
     postgres: postgresEngine,
     masterKeys: masterKeysResource,
     erased: erasedRecordsResource,
+    stamps: stampsResource,
   },
   consumers: [installWriter],
 })

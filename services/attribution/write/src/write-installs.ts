@@ -5,7 +5,7 @@ import type { FailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertDivided } from '@tributary/clickhouse/insert-divided'
 import { nameOfLines } from '@tributary/clickhouse/insert-rows'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
-import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
+import { type InstallRow, installLine, storedInstallColumns } from '@tributary/tables/attribution/install-rows'
 import { type Followed, followDecisions, type InstallDecisions } from './follow-decisions.ts'
 
 /** A decision whose rows ClickHouse does not take. */
@@ -22,7 +22,7 @@ export interface WrittenInstalls extends Followed {
 export interface WriteOptions {
   clickhouse: Pick<Clickhouse, 'insert'>
   failed: FailedInserts
-  batch: Pick<Batch<unknown>, 'source' | 'token' | 'attempt' | 'fence'>
+  batch: Pick<Batch<unknown>, 'source' | 'from' | 'token' | 'attempt' | 'stored_at_ms' | 'fence'>
 }
 
 /** Installs with the rows that their decisions make. */
@@ -60,9 +60,13 @@ function toBlock(installs: readonly InstallDecisions[], { batch }: WriteOptions)
   return {
     installs,
     followed: { replacements, ignored: followed.flatMap((one) => one.ignored) },
-    lines: replacements.flatMap(({ rows }) => rows.map(installLine)).join('\n'),
+    lines: replacements.flatMap(({ rows }) => rows.map((row) => storedLine(row, batch))).join('\n'),
   }
 }
+
+/** A line with the time of storing, and with the order of the decisions that have the same. */
+const storedLine = (row: InstallRow, { from, stored_at_ms }: WriteOptions['batch']): string =>
+  `${installLine(row).slice(0, -1)},${stored_at_ms},${row.place.offset - from}]`
 
 /** Later decisions of the install follow the last one that ClickHouse took. */
 async function writeOneByOne(install: InstallDecisions, options: WriteOptions): Promise<WrittenInstalls> {
@@ -103,7 +107,13 @@ function insert(whole: Block, options: WriteOptions) {
       if (lines === '') return
       const token = batch.attempt > 1 ? `${name}/${randomUUID()}` : name
       await batch.fence()
-      await clickhouse.insert({ table: 'installs_v1', columns: installColumns, lines, token, attempt: batch.attempt })
+      await clickhouse.insert({
+        table: 'installs_v1',
+        columns: storedInstallColumns,
+        lines,
+        token,
+        attempt: batch.attempt,
+      })
     },
   })
 }

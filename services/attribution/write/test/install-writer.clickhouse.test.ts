@@ -62,6 +62,11 @@ test('a decision that replaces another cancels its row and adds one, in one batc
       { offset: 2, sign: -1, partner: 'q' },
       { offset: 2, sign: 1, partner: 'organic' },
     ])
+    // Readers of raw rows order by it what is stored at the same time.
+    const raw = await clickhouse.query(
+      `SELECT stored_index FROM installs_v1 FINAL WHERE app_id = '${app_id}' AND sign = 1 ORDER BY offset`,
+    )
+    expect(raw.map((row) => Object.values(row as object)[0])).toEqual(cut === 'one' ? [0, 1, 2] : [0, 0, 0])
   }
 })
 

@@ -14,7 +14,7 @@ export interface EventLine extends RowKey, MoneyKey, RowLine {
 /** A row as a line of JSONCompactEachRow without its end, and the record that it came with. */
 export interface RowLine {
   record: LogRecord
-  /** Holds the line from `from` up to `to`, exclusive, and perhaps others: all columns but the last, `revenue_counts`. */
+  /** Holds the line from `from` up to `to`, exclusive, and perhaps others: all columns but the last two. */
   bytes: Buffer
   from: number
   to: number
@@ -22,19 +22,16 @@ export interface RowLine {
   revenue_counts: 0 | 1
 }
 
-/** `,0]` and a newline; the flag is its second byte. */
-const end = Buffer.from(',0]\n')
-
-/** The lines one after another, each ended by whether its money counts. */
-export function joinLines(rows: readonly RowLine[]): Buffer {
+/** The lines one after another, each ended by whether its money counts, and by when it counts as stored. */
+export function joinLines(rows: readonly RowLine[], stored_at_ms: number): Buffer {
+  // The flag is the second byte.
+  const end = Buffer.from(`,0,${stored_at_ms}]\n`)
   const lines = Buffer.allocUnsafe(rows.reduce((total, { from, to }) => total + to - from + end.length, 0))
   let at = 0
   for (const { bytes, from, to, revenue_counts } of rows) {
     at += bytes.copy(lines, at, from, to)
-    lines[at] = end[0]!
-    lines[at + 1] = end[1]! + revenue_counts
-    lines[at + 2] = end[2]!
-    lines[at + 3] = end[3]!
+    end.copy(lines, at)
+    lines[at + 1]! += revenue_counts
     at += end.length
   }
   return lines

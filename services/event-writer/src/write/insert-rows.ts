@@ -2,7 +2,7 @@ import type { LogRecord } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { FailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertDivided } from '@tributary/clickhouse/insert-divided'
-import { eventRowColumns } from '@tributary/contracts/rows'
+import { storedEventColumns } from '@tributary/contracts/rows'
 import { type Block, halveBlock } from './cut-blocks.ts'
 import { joinLines } from './event-line.ts'
 
@@ -19,6 +19,8 @@ export interface InsertOptions {
   token: string
   /** How often the batch was tried, this time included. */
   attempt: number
+  /** When the rows count as stored. */
+  stored_at_ms: number
   failed: FailedInserts
   fence(): Promise<void>
 }
@@ -29,7 +31,7 @@ export interface InsertOptions {
  */
 export async function insertBlock(
   block: Block,
-  { clickhouse, token: batch_token, attempt, failed, fence }: InsertOptions,
+  { clickhouse, token: batch_token, attempt, stored_at_ms, failed, fence }: InsertOptions,
 ): Promise<RefusedRecord[]> {
   const refused = await insertDivided(block, {
     failed,
@@ -37,8 +39,8 @@ export async function insertBlock(
     halve: halveBlock,
     async insert({ rows }, token) {
       await fence()
-      const lines = joinLines(rows)
-      await clickhouse.insert({ table: 'events_raw_v1', columns: eventRowColumns, lines, token, attempt })
+      const lines = joinLines(rows, stored_at_ms)
+      await clickhouse.insert({ table: 'events_raw_v1', columns: storedEventColumns, lines, token, attempt })
     },
   })
   return refused.map(({ block: { rows }, err }) => ({ record: rows[0]!.record, rows: rows.length, err }))

@@ -80,10 +80,10 @@ export async function refuseWhileInserting(clickhouse: Clickhouse, token_prefix:
 }
 
 async function insertAll({ clickhouse, failed }: WriteDeps, batch: Batch<EventLine[]>, blocks: readonly Block[]) {
-  const { token, attempt, fence } = batch
+  const { token, attempt, stored_at_ms, fence } = batch
   const refused: RefusedRecord[] = []
   for (const block of blocks) {
-    refused.push(...(await insertBlock(block, { clickhouse, token, attempt, failed, fence })))
+    refused.push(...(await insertBlock(block, { clickhouse, token, attempt, stored_at_ms, failed, fence })))
   }
   return refused
 }

@@ -63,6 +63,7 @@ export const moneyStage = (clickhouse: Clickhouse) => ({
       records: [{ record, value: lines }],
       attempt: 1,
       tombstones: noTombstones,
+      stored_at_ms: 0,
       state: undefined,
       keep() {},
       async fence() {},

@@ -8,6 +8,7 @@ import { decodeLines } from '../../src/write/decode-lines.ts'
 import { joinLines } from '../../src/write/event-line.ts'
 
 const record = { topic: 'events.accepted.v1', partition: 3, offset: 7 } as LogRecord
+const now_ms = 1_700_000_000_123
 const isJson = (name: string): boolean => (jsonColumns as readonly string[]).includes(name)
 const valuesOf = (row: EventRow) =>
   eventRowColumns.map((name) => (isJson(name) ? JSON.parse(`${row[name]}`) : row[name]))
@@ -44,13 +45,16 @@ const envelopeOf = (text: fc.Arbitrary<string>): fc.Arbitrary<Envelope> => {
   }) as fc.Arbitrary<Envelope>
 }
 
-test('what is inserted holds every column of the rows in the order of the insert, and whether their money counts', () => {
+test('what is inserted holds every column of the rows in the order of the insert, whether their money counts, and when they are stored', () => {
   const envelopes = fc.oneof(envelopeOf(ascii), envelopeOf(hostile))
   fc.assert(
     fc.property(envelopes, fc.array(fc.nat(4)), (envelope, beaten) => {
       const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record, record.topic)
       const isBeaten = (n: number) => beaten.includes(n)
-      const inserted = joinLines(lines.map((line, n) => (isBeaten(n) ? { ...line, revenue_counts: 0 } : line)))
+      const inserted = joinLines(
+        lines.map((line, n) => (isBeaten(n) ? { ...line, revenue_counts: 0 } : line)),
+        now_ms,
+      )
       const rows = envelope.events.map((event) => toEventRow(envelope, event, record))
       expect(
         inserted
@@ -58,7 +62,7 @@ test('what is inserted holds every column of the rows in the order of the insert
           .split('\n')
           .slice(0, -1)
           .map((line) => JSON.parse(line)),
-      ).toEqual(rows.map((row, n) => valuesOf(isBeaten(n) ? { ...row, revenue_counts: 0 } : row)))
+      ).toEqual(rows.map((row, n) => [...valuesOf(isBeaten(n) ? { ...row, revenue_counts: 0 } : row), now_ms]))
     }),
     { numRuns: 1000 },
   )

@@ -70,6 +70,7 @@ async function write(app_id: string, partition: number, using: Clickhouse, repea
       token: `${app_id}/${partition}`,
       attempt: repeated ? 2 : 1,
       tombstones: noTombstones,
+      stored_at_ms: 0,
     },
     records: [{ record, value: writer.decode(Buffer.from(JSON.stringify(envelope)), record, topic) }],
     state: undefined,

@@ -270,6 +270,7 @@ function batchOf(found: readonly Found[], from: number, attempt: number, tombsto
       state: undefined,
     },
     tombstones,
+    stored_at_ms: 0,
     ...{ token: `t/${from}`, signal: new AbortController().signal },
     records: found.map((value) => ({ value, record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },

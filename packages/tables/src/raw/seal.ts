@@ -1,0 +1,40 @@
+import { inTransaction } from '@tributary/postgres/transaction'
+import type { Pool, PoolClient } from 'pg'
+import { clock_ms } from './stamps.ts'
+
+/** What a reader of raw rows can rely on. */
+export interface SealedRaw {
+  /** All rows with a lesser `stored_at_ms` are in the tables, Unix epoch ms. */
+  complete_until_ms: number
+  /** Another one than before: the tables lost rows that readers may have. */
+  epoch: string
+}
+
+/**
+ * Promises that no row comes with a stamp below the present, but for batches at work. No later stamp is below it, so an
+ * idle partition holds nothing back and nobody has to state its time (docs/raw.md#time-of-storing).
+ */
+export const sealRaw = (pool: Pool, consumer: string): Promise<SealedRaw> =>
+  inTransaction(pool, async (client) => {
+    type Sealed = { sealed_ms: string; epoch: string }
+    // Waits for the stamps that are being given.
+    const sealed = await client.query<Sealed>(
+      `UPDATE raw_clock SET sealed_ms = greatest(sealed_ms, ${clock_ms}) RETURNING sealed_ms, epoch`,
+    )
+    const { sealed_ms, epoch } = sealed.rows[0]!
+    const open = await client.query<{ least_ms: string | null }>(
+      'SELECT min(one) AS least_ms FROM raw_stamps, unnest(open_ms) AS one WHERE consumer = $1',
+      [consumer],
+    )
+    const least_ms = open.rows[0]?.least_ms ?? null
+    const next_ms = Number(sealed_ms) + 1
+    return { complete_until_ms: least_ms === null ? next_ms : Math.min(next_ms, Number(least_ms)), epoch }
+  })
+
+/** A stamp for rows of PostgreSQL itself, which become visible with this transaction. */
+export async function stampTransaction(client: PoolClient): Promise<number> {
+  const { rows } = await client.query<{ stamp_ms: string }>(
+    `SELECT greatest(${clock_ms}, sealed_ms + 1) AS stamp_ms FROM raw_clock FOR SHARE`,
+  )
+  return Number(rows[0]!.stamp_ms)
+}
