@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { buffer, text } from 'node:stream/consumers'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
@@ -136,6 +137,41 @@ export function clickhouseSuite(name: string, start: () => Promise<ClickhouseUnd
     it('refuses a too expensive query with unavailable', async () => {
       const hungry = 'SELECT groupArray(toString(number)) FROM numbers({n:UInt64}) SETTINGS max_memory_usage = 10000000'
       await expect(clickhouse.query(hungry, { n: 10_000_000 })).rejects.toMatchObject({ code: 'unavailable' })
+    })
+
+    it('streams the rows of a SELECT as lines, and as one Parquet file of the engine', async () => {
+      const { table, insert } = await makeTable()
+      await insert([
+        [1, 'größe'],
+        [2, '"'],
+      ])
+      const sql = `SELECT a, b FROM ${table} WHERE a < 3 ORDER BY a SETTINGS max_threads = 1`
+      const signal = new AbortController().signal
+      const lines = await text(await clickhouse.stream(sql, { format: 'JSONEachRow', signal }))
+      expect(
+        lines
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      ).toEqual([
+        { a: 1, b: 'größe' },
+        { a: 2, b: '"' },
+      ])
+      const file = await buffer(await clickhouse.stream(sql, { format: 'Parquet', signal }))
+      expect([file.subarray(0, 4).toString(), file.subarray(-4).toString()]).toEqual(['PAR1', 'PAR1'])
+      expect(file.indexOf('PAR1', 4)).toBe(file.length - 4)
+      const none = `SELECT a FROM ${table} WHERE a > 3`
+      expect(await text(await clickhouse.stream(none, { format: 'JSONEachRow', signal }))).toBe('')
+    })
+
+    it('fails a stream whose statement fails, at once or in the midst of its rows', async () => {
+      const read = async (sql: string) => {
+        const stream = await clickhouse.stream(sql, { format: 'JSONEachRow', signal: new AbortController().signal })
+        await text(stream)
+      }
+      await expect(read('SELECT * FROM no_such_table')).rejects.toThrow(/no_such_table/)
+      const late = 'SELECT throwIf(number = 5000000), number FROM numbers(10000000) SETTINGS max_threads = 1'
+      await expect(read(late)).rejects.toThrow()
     })
 
     it('refuses writes in a query with parameters', async () => {

@@ -32,7 +32,7 @@ const plugins: Record<keyof typeof routesOfServices | 'every process', [ReturnTy
   'ingest-gateway': [ingestGateway(deps as never), routesOfServices['ingest-gateway']],
   'link-gateway': [linkGateway(deps as never), routesOfServices['link-gateway']],
   'postback-gateway': [postbackGateway(deps as never), routesOfServices['postback-gateway']],
-  'report-api': [reportApi({ ...deps, people: deps } as never), routesOfServices['report-api']],
+  'report-api': [reportApi({ ...deps, people: deps, raw: deps } as never), routesOfServices['report-api']],
   'admin-api': [adminApi(deps as never), routesOfServices['admin-api']],
   'every process': [async (app) => createHealth(deps as never).routes(app), healthRoutes],
 }

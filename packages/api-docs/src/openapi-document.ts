@@ -127,6 +127,9 @@ const headers = {
   'X-Mature-Until-Ms': header('Only with CSV: `meta.mature_until_ms`, on cohorts and ltv.'),
   'X-Whole-Days': header('Only with CSV: `true` for `meta.whole_days`.', 'string'),
   'X-Rows': header('Only with CSV and `limit`: `meta.rows`.'),
+  'X-Until-Ms': header('Exclusive end of the rows of the answer, Unix epoch ms: the start of the next window.'),
+  'X-Complete-Until-Ms': header('Everything with a lesser `stored_at_ms` is stored, Unix epoch ms.'),
+  'X-Raw-Epoch': header('Another one than before: the tables were put back or lost rows. Read all again.', 'string'),
   'X-Accel-Buffering': header('`no`: a proxy must pass each message on at once.', 'string'),
   'X-Missing-Rates': header(
     'Only with CSV: `meta.missing_rates`, separated by commas. Absent when there is none.',

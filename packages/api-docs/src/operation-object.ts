@@ -1,3 +1,4 @@
+import { rawTypes } from '@tributary/contracts/raw-tables'
 import { type Auth, errorsOf, type Route } from '@tributary/contracts/route'
 import { z } from 'zod'
 import { type ErrorMeanings, errorResponses } from './error-responses.ts'
@@ -60,13 +61,17 @@ const mapAnswers = (answers: Route['answers'], map: (answer: Answer, status: num
 const lines_type = 'application/x-ndjson'
 /** Content types beside JSON. */
 /** Content types of an answer that is many, each with the schema. */
-const many_types = { lines: lines_type, events: 'text/event-stream' }
+const many_types = { lines: lines_type, 'lines or parquet': lines_type, events: 'text/event-stream' }
 const other_types = { 'json or lines': lines_type, 'json or csv': 'text/csv' }
 
 function answerContent({ schema, content_type, example, form }: Answer): JsonSchema {
   if (schema === undefined) return {}
-  if (form === 'lines' || form === 'events')
-    return { content: content({ type: 'string', contentSchema: toSchema(schema) }, many_types[form], []) }
+  if (form === 'lines' || form === 'events' || form === 'lines or parquet') {
+    const file = form === 'lines or parquet' ? content({ type: 'string', format: 'binary' }, rawTypes.parquet, []) : {}
+    return {
+      content: { ...content({ type: 'string', contentSchema: toSchema(schema) }, many_types[form], []), ...file },
+    }
+  }
   return {
     content: {
       ...content(toSchema(schema), content_type, example === undefined ? [] : [['example', example]]),
@@ -109,6 +114,8 @@ function headersOf({ auth, quota, tag, answers }: Route, status: number): JsonSc
   const isReport = answers[304] !== undefined && answers[200]?.form === 'json or csv'
   if (isReport && (status === 200 || status === 304))
     names.push('ETag', 'X-Missing-Rates', 'X-Mature-Until-Ms', 'X-Whole-Days', 'X-Rows')
+  if (answers[200]?.form === 'lines or parquet' && status === 200)
+    names.push('X-Until-Ms', 'X-Complete-Until-Ms', 'X-Raw-Epoch')
   if (answers[200]?.form === 'events' && status === 200) names.push('X-Accel-Buffering')
   const isKeyed = auth === 's2s' || auth === 'reports'
   if (isKeyed) names.push('RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset')

@@ -46,6 +46,7 @@ beforeAll(async () => {
     analyst: await admin.createTenant({ scopes: ['reports:read'] }),
     sender: await admin.createTenant({ scopes: ['events:write'] }),
     buyer: await admin.createTenant({ scopes: ['costs:write'] }),
+    reader: await admin.createTenant({ scopes: ['raw:read'] }),
   }
   const { tenant, other } = companies
   links = [await admin.createLinks(tenant.company_id), await admin.createLinks(other.company_id)]
@@ -67,6 +68,7 @@ const by_failure = [
   'oidc_unavailable',
   'mail_failed',
   'too_many_rows', // of an app with more than 100 000 groups
+  'busy',
 ]
 /** Codes of an installation with other settings. */
 const by_settings = ['oidc_off', 'password_sign_in_off']

@@ -27,6 +27,8 @@ export interface Companies {
   sender: Tenant
   /** Its key may upload costs alone. */
   buyer: Tenant
+  /** Its key may read raw data alone. */
+  reader: Tenant
 }
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })

@@ -36,6 +36,7 @@ export const errorCatalogue = [
   { code: 'event_not_allowed_by_key', status: 403, surfaces: ['s2s'] },
   { code: 'scope_missing', status: 403, surfaces: ['s2s', 'reports'] },
   { code: 'rate_limited', status: 429, surfaces: ['sdk', 's2s', 'reports', 'admin', 'postbacks'] },
+  { code: 'busy', status: 429, surfaces: ['reports'] },
   { code: 'unknown_parameter', status: 400, surfaces: ['reports', 'admin'] },
   { code: 'invalid_since_until', status: 400, surfaces: ['reports', 'admin'] },
   { code: 'since_ms_must_be_less_than_until_ms', status: 400, surfaces: ['reports', 'admin'] },

@@ -1,5 +1,6 @@
 import { rowRoutes } from '@tributary/contracts/admin/rows/row-routes'
 import { CodedError } from '@tributary/contracts/errors'
+import { rawRoutes } from '@tributary/contracts/raw-tables'
 import { report_path, reportRoutes } from '@tributary/contracts/reports'
 import type { Routes } from '@tributary/contracts/route'
 import { pathOf } from '@tributary/service-kit/http/allowed-methods'
@@ -9,9 +10,10 @@ import type { FastifyPluginAsync } from 'fastify'
 import type { Logger } from 'pino'
 import { createAnswerReport, getReportName, unknownReport } from './answers/answer-report.ts'
 import { compressAnswers } from './answers/compress.ts'
-import { type AuthorizeDeps, createAuthorize } from './authorize.ts'
+import { type AuthorizeDeps, createAuthorize, readsRaw } from './authorize.ts'
 import { installRoute, installRoutes } from './install-route.ts'
 import { type PeopleDeps, peopleApi } from './people/people-api.ts'
+import { type RawDeps, rawRoute } from './raw/raw-route.ts'
 import type { ReportSources } from './report.ts'
 import { createRunInTurn } from './turns/run-in-turn.ts'
 
@@ -21,12 +23,14 @@ export interface ReportApiDeps extends AuthorizeDeps, ReportSources {
   logger: Logger
   /** Absent: nobody signs in here, and there is nothing below `/admin/api/v1`. */
   people?: PeopleDeps
+  /** Absent: there is nothing below `/api/v1/raw`. */
+  raw?: RawDeps
 }
 
 const prefix = report_path.replace('/:report', '')
 
 /** The routes of this service. */
-export const declaredRoutes = { ...reportRoutes, ...installRoutes, ...rowRoutes } satisfies Routes
+export const declaredRoutes = { ...reportRoutes, ...installRoutes, ...rawRoutes, ...rowRoutes } satisfies Routes
 
 /**
  * GET /api/v1/reports/:report (docs/rules.md#endpoints) and GET /api/v1/installs/:install_uuid for server keys, and the same for
@@ -41,6 +45,7 @@ export const reportApi =
     const answerReport = createAnswerReport({ ...deps, runInTurn })
     compressAnswers(root)
     installRoute(root, { authorize, runInTurn })
+    if (deps.raw) rawRoute(root, { ...deps, ...deps.raw, authorize: createAuthorize(deps, keyRate, readsRaw) })
     if (deps.people) await root.register(peopleApi({ ...deps, ...deps.people, keyRate, runInTurn, answerReport }))
     await root.register(
       async (app) => {

@@ -21,7 +21,18 @@ const readsReports: ServerKeyRule = {
   scope_missing: 'The key may not read reports: it lacks the scope reports:read.',
 }
 
+/** The rule of raw data. */
+export const readsRaw: ServerKeyRule = {
+  ...readsReports,
+  scope: 'raw:read',
+  scope_missing: 'The key may not read raw data: it lacks the scope raw:read.',
+}
+
 /** Returns the server key of a request for reports. A key sees the app that it is bound to, no other. */
-export function createAuthorize({ credentials }: Pick<AuthorizeDeps, 'credentials'>, keyRate: KeyRate): Authorize {
-  return (request, reply) => authenticateServerKey({ credentials, keyRate }, readsReports, request, reply)
+export function createAuthorize(
+  { credentials }: Pick<AuthorizeDeps, 'credentials'>,
+  keyRate: KeyRate,
+  rule = readsReports,
+): Authorize {
+  return (request, reply) => authenticateServerKey({ credentials, keyRate }, rule, request, reply)
 }

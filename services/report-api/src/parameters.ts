@@ -148,7 +148,7 @@ type PageError = keyof typeof pageRules
 const invalid = (code: PageError, field: string) => new CodedError(code, { field, message: pageRules[code] })
 
 /** Accepts digits only: Number() would also accept `1e3`, `0x10`, an empty text and spaces. */
-function integer(value: unknown, fallback: number, code: PageError, field: string): number {
+export function integer(value: unknown, fallback: number, code: PageError, field: string): number {
   if (value === undefined) return fallback
   const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN
   if (!Number.isSafeInteger(number)) throw invalid(code, field)

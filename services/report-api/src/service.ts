@@ -27,6 +27,7 @@ export const service = defineService({
     const { TRIBUTARY_ADMIN_URL: admin_url, TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const { TRIBUTARY_ADMIN_TOKEN: admin_token } = config
     const people = { pool, sessions, admin_url, admin_token, trusted_proxies }
-    return reportApi({ ...context, people, fxRates: openFxRates({ pool, now: elapsed }) })
+    const raw = { pool, clickhouse: context.clickhouse }
+    return reportApi({ ...context, people, raw, fxRates: openFxRates({ pool, now: elapsed }) })
   },
 })

@@ -27,6 +27,7 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
   let clickhouse = await openEmbeddedClickhouse({ data_dir })
   return {
     query: (sql, params) => clickhouse.query(sql, params),
+    stream: (sql, options) => clickhouse.stream(sql, options),
     insert: (insert) => clickhouse.insert(insert),
     isInserting: (prefix) => clickhouse.isInserting(prefix),
     command: (sql, options) => clickhouse.command(sql, options),

@@ -60,6 +60,11 @@ test('an erased install is in no table, its certificate counts its rows, and Pos
       ...{ activity_by_day_v1: 1, event_installs_per_day_v1: 2, money_days_v1: 1 },
     },
   })
+  // Copies of raw rows can follow for a while.
+  const noted = await stage.pool.query('SELECT * FROM raw_erasures WHERE app_id = $1', [app_id])
+  expect(noted.rows).toEqual([
+    { app_id, install_uuid: uuid, click_id: '', erased_up_to_ms: String(mark_ms), stored_at_ms: expect.any(String) },
+  ])
   const { rows } = await stage.pool.query(
     'SELECT e::text AS text FROM erasure_requests e UNION ALL SELECT b::text FROM erasure_batches b',
   )

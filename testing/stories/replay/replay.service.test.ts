@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { authorization } from '@tributary/admin-api/test/admin-app'
@@ -31,6 +32,7 @@ const clickhouse = {
     return []
   },
   isInserting: async () => false,
+  stream: async () => Readable.from([]),
   ...{ insert: async () => {}, command: async () => {}, checkHealth: async () => {}, close: async () => {} },
 }
 const said: Record<string, unknown>[] = []

@@ -1,9 +1,10 @@
+import { rawTableNames } from '@tributary/contracts/raw-tables'
 import { filtersOf, type ReportName } from '@tributary/contracts/reports'
 import { operations } from '../document.ts'
 import { bearer, type Companies, type Shot } from '../shot.ts'
 
 /** Every code of the routes that read, `rate_limited` aside. */
-export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
+export function reportShots({ tenant, suspended, sender, reader }: Companies): Shot[] {
   const keyed = (route: string, code: string, path: string): Shot => ({
     ...{ route, code, path, headers: bearer(tenant.server_key) },
   })
@@ -22,6 +23,11 @@ export function reportShots({ tenant, suspended, sender }: Companies): Shot[] {
     ...reportRoutesBelow('/api/v1/reports/').flatMap((route) => {
       const path = route.slice('GET '.length)
       return [...guards(route, path), ...answersOf(route, path, bearer(tenant.server_key))]
+    }),
+    ...rawTableNames.flatMap((name) => {
+      const path = `/api/v1/raw/${name}`
+      const route = `GET ${path}`
+      return [...guards(route, path), ...rawAnswersOf(route, path, bearer(reader.server_key))]
     }),
   ]
 }
@@ -61,6 +67,20 @@ export function rowShots(admin_token: string, { tenant }: Companies): Shot[] {
     shot(install, 'ok', `${own}/installs/i-1`),
     shot(install, 'unknown_install', `${own}/installs/nobody`),
     shot(install, 'unknown_app', `${prefix}/none/installs/i-1`),
+  ]
+}
+
+/** What raw data answers to those who may read it. */
+function rawAnswersOf(route: string, path: string, headers: Record<string, string>): Shot[] {
+  const shot = (code: string, query: string): Shot => ({ route, code, path: `${path}?${query}`, headers })
+  return [
+    shot('ok', 'since_ms=0&until_ms=1'),
+    shot('ok', 'since_ms=0&until_ms=1&format=parquet'),
+    shot('unknown_parameter', 'since_ms=0&until_ms=1&limit=1'),
+    shot('invalid_since_until', 'since_ms=0'),
+    shot('since_ms_must_be_less_than_until_ms', 'since_ms=2&until_ms=1'),
+    shot('window_too_large', 'since_ms=0&until_ms=9999999999999'),
+    shot('invalid_field', 'since_ms=0&until_ms=1&format=csv'),
   ]
 }
 

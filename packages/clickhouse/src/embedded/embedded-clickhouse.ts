@@ -8,6 +8,7 @@ import { querySettings, settingsSql } from '../settings-sql.ts'
 import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
 import { openSessionPool } from './session-pool.ts'
+import { answerFiles } from './stream-answer.ts'
 import { trimDedupeLogs } from './trim-dedupe-logs.ts'
 
 export interface EmbeddedOptions {
@@ -60,6 +61,10 @@ const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
   'max_bytes_before_external_sort = 200000000, readonly = 2'
 
+/** A streamed answer may be larger than what the memory of the process holds. */
+const streamed =
+  'max_threads = 1, max_memory_usage = 300000000, output_format_json_quote_64bit_integers = 0, engine_file_truncate_on_insert = 1'
+
 const minute_ms = 60_000
 /**
  * Maximum times of calls of the engine, far above what any call takes
@@ -76,10 +81,10 @@ const close_ms_max = 2 * minute_ms
 const short_insert_bytes_max = 256 * 1024
 
 /**
- * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are three:
- * one for parameterised questions, which chdb runs one by one anyway, and two for inserts, DDL and look-ups, where what is
- * short takes turns with large inserts. Each running statement holds a thread of libuv's pool. Three leave one of the four threads that
- * Node has by default to files and names; with more sessions, statements stood still for ever. tools/bootstrap.mjs sets 16 threads.
+ * ClickHouse in this process (chdb), database `tributary`. A session runs one statement at a time, so there are four:
+ * one for parameterised questions, which chdb runs one by one anyway, two for inserts, DDL and look-ups, where what is
+ * short takes turns with large inserts, and one for streamed answers, which take long. Each running statement holds a thread of libuv's pool. With
+ * the four threads that Node has by default, statements of more sessions than three stood still for ever. tools/bootstrap.mjs sets 16 threads.
  */
 export async function openEmbeddedClickhouse({
   data_dir,
@@ -91,7 +96,9 @@ export async function openEmbeddedClickhouse({
   const forgotten_tokens = await trimDedupeLogs(data_dir)
   const { chdb, engine, sessions } = await openEngine(data_dir, watched)
   const reads = openSessionPool(sessions.slice(0, 1))
-  const writes = openSessionPool(sessions.slice(1))
+  const writes = openSessionPool(sessions.slice(1, 3))
+  const streams = openSessionPool(sessions.slice(3))
+  const files = answerFiles(data_dir)
   /** Names of the inserts that wait for a session or run: a consumer of this process may repeat what another has begun. */
   const inserting: string[] = []
   const asInsert = async (name: string, insert: Promise<void>) => {
@@ -116,6 +123,16 @@ export async function openEmbeddedClickhouse({
       }
       return sessions.run((session) => watched('a query', ms_max, () => ask(session)), true)
     },
+    stream: (sql, { format, signal }) =>
+      files.stream(
+        (file) =>
+          streams.run(async ({ client }) => {
+            signal.throwIfAborted()
+            const query = `INSERT INTO ${file} ${sql}`
+            await watched('a streamed answer', command_ms_max, () => client.command({ query }))
+          }),
+        format,
+      ),
     insert({ table, columns, lines, token }) {
       const insert = writes.run(async ({ connection }) => {
         const values = typeof lines === 'string' ? Buffer.from(lines) : lines
@@ -136,7 +153,7 @@ export async function openEmbeddedClickhouse({
     async checkHealth() {
       await watched('a look at its health', question_ms_max, () => chdb.queryAsync('SELECT 1'))
     },
-    close: () => closeEngine(chdb, [...reads.close(), ...writes.close()], watched),
+    close: () => closeEngine(chdb, [...reads.close(), ...writes.close(), ...streams.close()], watched),
   }
 }
 
@@ -149,7 +166,12 @@ async function openEngine(data_dir: string, watched: WatchedRun) {
   try {
     await open(() => chdb.queryAsync('CREATE DATABASE IF NOT EXISTS tributary'))
     const version = await open(() => chdb.queryAsync('SELECT version()', { format: 'TabSeparated' }))
-    for (const settings of [`SET ${common}, ${guarded}`, `SET ${common}`, `SET ${common}`]) {
+    for (const settings of [
+      `SET ${common}, ${guarded}`,
+      `SET ${common}`,
+      `SET ${common}`,
+      `SET ${common}, ${streamed}`,
+    ]) {
       const session = newSession(data_dir)
       sessions.push(session)
       await open(() => session.connection.chdb.queryAsync('USE tributary'))

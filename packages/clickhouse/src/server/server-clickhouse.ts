@@ -10,6 +10,7 @@ import { isAnyInserting } from './running-inserts.ts'
 import { serverAgent } from './server-agent.ts'
 import { compressRows } from './server-body.ts'
 import { toServerError } from './server-errors.ts'
+import { streamAnswer } from './stream-answer.ts'
 
 export interface ServerOptions {
   /** `http://host:8123` or `https://host:8443`. */
@@ -75,7 +76,8 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     }
   }
 
-  const syncReplicas = options.complete_reads ? replicaSync(client, query_timeout_ms) : undefined
+  const syncAlways = replicaSync(client, query_timeout_ms)
+  const syncReplicas = options.complete_reads ? syncAlways : undefined
   const query = <Row>(sql: string, params?: Record<string, unknown>): Promise<Row[]> =>
     run(async (abort_signal) => {
       const synced = await syncReplicas?.(sql, abort_signal)
@@ -94,6 +96,13 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     })
   const clickhouse: Clickhouse = {
     query,
+    stream: (sql, asked) =>
+      run(async (abort_signal) => {
+        const synced = await syncAlways(sql, abort_signal)
+        const { stream, headers } = await streamAnswer(client, sql, asked)
+        synced.requireSameServer(headers)
+        return stream
+      }, insert_ms_max),
     insert: ({ table, columns, lines, token, attempt = 1 }) =>
       run(
         async (abort_signal) => {

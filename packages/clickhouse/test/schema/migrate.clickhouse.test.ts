@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eventRowColumns } from '@tributary/contracts/rows'
+import { storedEventColumns } from '@tributary/contracts/rows'
 import { tables as declared, type TableName } from '@tributary/contracts/tables'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -72,7 +72,7 @@ describe('migrations of the product', () => {
     const columns = await clickhouse.query<{ name: string }>(
       `SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'events_raw_v1'`,
     )
-    expect(columns.map(({ name }) => name).toSorted()).toEqual(eventRowColumns.toSorted())
+    expect(columns.map(({ name }) => name).toSorted()).toEqual(storedEventColumns.toSorted())
   })
 
   test('every table begins its order with the app, if its rows have one, explains its columns and knows repeated inserts', async () => {

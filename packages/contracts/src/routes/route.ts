@@ -75,8 +75,11 @@ interface RouteAnswer {
   description: string
   /** `application/json` when absent. */
   content_type?: string
-  /** Lines of JSON or server-sent events, each with the schema; or JSON that may also come as lines or as CSV. JSON when absent. */
-  form?: 'lines' | 'events' | 'json or lines' | 'json or csv'
+  /**
+   * Lines of JSON or server-sent events, each with the schema; lines or a Parquet file; or JSON that may also come as lines or as CSV.
+   * JSON when absent.
+   */
+  form?: 'lines' | 'events' | 'lines or parquet' | 'json or lines' | 'json or csv'
   example?: unknown
 }
 

@@ -21,7 +21,6 @@ import {
 } from '@tributary/service-kit/consumer/define-consumer'
 import type { StampStore } from '@tributary/service-kit/consumer/stamps'
 import { archiveClicks } from '@tributary/tables/attribution/click-archive'
-import { findClickStamps } from '@tributary/tables/attribution/click-stamps'
 import {
   type ClickPlace,
   clickLine,
@@ -31,6 +30,7 @@ import {
 } from '@tributary/tables/attribution/clicks'
 import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
+import { findClickStamps } from '@tributary/tables/raw/click-stamps'
 import type { AttributionApp, AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
 import type { Logger } from 'pino'
 import { Counter, Histogram, type Registry } from 'prom-client'

@@ -2,6 +2,7 @@ import { pipeline, type Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { createGzip, createZstdCompress, gzip, zstdCompress } from 'node:zlib'
 import { limits } from '@tributary/contracts/limits'
+import { rawTypes } from '@tributary/contracts/raw-tables'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import Negotiator from 'negotiator'
 
@@ -18,6 +19,8 @@ type Encoding = keyof typeof encodings
  */
 export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
+    // A Parquet file is compressed inside.
+    if (reply.getHeader('content-type') === rawTypes.parquet) return payload
     addVary(reply, 'Accept-Encoding')
     const encoding = new Negotiator(request).encoding([...Object.keys(encodings), 'identity'])
     if (!isSupported(encoding)) return payload

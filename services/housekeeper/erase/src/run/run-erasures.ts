@@ -8,6 +8,7 @@ import { requestRun } from '@tributary/erasure/runs'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
+import { forgetRawErasures } from '@tributary/tables/raw/raw-erasures'
 import type { Logger } from 'pino'
 import type { ErasedInstall, OpenWork, StoredBatch } from '../batch/batch.ts'
 import { carryOut } from '../batch/carry-out.ts'
@@ -76,6 +77,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   if (await deps.clickhouse.isInserting('eraser/')) {
     throw new CodedError('unavailable', { message: 'an earlier statement of the eraser is still at work' })
   }
+  await forgetRawErasures(deps.pool, deps.now())
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   const failures = openFailures(deps, signal)

@@ -1,5 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
 import { inTransaction } from '@tributary/postgres/transaction'
+import { type ErasedThing, noteRawErasures } from '@tributary/tables/raw/raw-erasures'
 import type { Pool, PoolClient } from 'pg'
 import type { BatchPlan, StoredBatch } from '../batch/batch.ts'
 
@@ -77,6 +78,7 @@ export async function endBatch(
         [app_id, uuids, installs.map(({ mark_ms }) => mark_ms), now_ms],
       )
     }
+    await noteRawErasures(client, app_id, erasedThings(installs, clicks, drains))
     await addRows(client, 'erasure_runs', 'run = $2', totalOf(plan), [run])
     await client.query(
       `UPDATE erasure_runs SET drained = drained + $2,
@@ -85,6 +87,23 @@ export async function endBatch(
       [run, drains ? uuids.length : 0, summaryOf(uuids.length, plan), limits.erasure_batches_listed_max],
     )
   })
+}
+
+/** What readers of raw rows have to drop: clicks of each batch, installs once nothing of them is left. */
+function erasedThings(
+  installs: StoredBatch['installs'],
+  clicks: StoredBatch['clicks'],
+  drains: boolean,
+): ErasedThing[] {
+  const markOf = new Map(installs.map(({ install_uuid, mark_ms }) => [install_uuid, mark_ms]))
+  const gone = drains ? installs : []
+  return [
+    ...gone.map(({ install_uuid, mark_ms }) => ({ install_uuid, click_id: '', erased_up_to_ms: mark_ms })),
+    ...clicks.map(({ click_id, install_uuid }) => ({
+      ...{ install_uuid: '', click_id },
+      erased_up_to_ms: markOf.get(install_uuid) ?? 0,
+    })),
+  ]
 }
 
 function totalOf(plan: BatchPlan | null): Record<string, number> {
