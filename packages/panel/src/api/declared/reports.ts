@@ -49,7 +49,10 @@ export const declaredReports = {
   "summary": "Money by day and partner",
   "description": "Money events of the app by the newest verdict of their install. The window is of event times. Rows are ordered by day, then partner.",
   "filters": [
-    "partner"
+    "partner",
+    "campaign",
+    "link_id",
+    "country"
   ],
   "columns": [
     {
@@ -82,7 +85,12 @@ export const declaredReports = {
   cohorts: {
   "summary": "Retention by day of install",
   "description": "Installs of the app that came back 1, 7 and 30 days after their install. Day N is the 24 hours that begin N x 24 hours after the install, not a calendar day: who installs at 20:00 and comes back at 09:00 the next morning was there on day 0 alone. The window is of install times. Events of an app are corrected by the clock of its phone when it sent them, as install times are. A rate is too low while the 24 hours that it counts are not over for every install of the row. Rows are ordered by day.",
-  "filters": [],
+  "filters": [
+    "partner",
+    "campaign",
+    "link_id",
+    "country"
+  ],
   "columns": [
     {
       "name": "day",
@@ -164,7 +172,10 @@ export const declaredReports = {
   "summary": "Lifetime value by day of install and partner",
   "description": "Money that the installs of a day brought since their install. The window is of install times. Money of an app is corrected by the clock of its phone when it sent it, as install times are; money from before the install is left out. Installs count as in the report `cohorts`, by the partner of their newest verdict. Rows are ordered by day, then partner.",
   "filters": [
-    "partner"
+    "partner",
+    "campaign",
+    "link_id",
+    "country"
   ],
   "columns": [
     {
@@ -283,6 +294,91 @@ export const declaredReports = {
       "name": "uploaded_at_ms",
       "description": "When the service received the upload that counts, Unix epoch ms; the newest of the period.",
       "numeric": true
+    }
+  ]
+},
+  performance: {
+  "summary": "What campaigns brought and cost",
+  "description": "Installs of the app by what brought them, what they brought until now, and the clicks and costs of the same period. The window is of install times, and takes each day that it touches whole: `meta` shows it so. Rows are ordered by day, then by the dimensions, unless `sort` says otherwise. More than 100 000 rows on all pages are refused.",
+  "filters": [
+    "partner",
+    "campaign",
+    "ad_group",
+    "creative",
+    "link_id",
+    "sub1",
+    "sub2",
+    "sub3",
+    "sub4",
+    "sub5",
+    "country",
+    "attribution_type"
+  ],
+  "columns": [
+    {
+      "name": "day",
+      "description": "Day of the installs, clicks and costs, UTC. Absent with `group=none`.",
+      "numeric": false
+    },
+    {
+      "name": "partner",
+      "description": "`organic` without a click. Absent unless `by` names it.",
+      "numeric": false
+    },
+    {
+      "name": "campaign",
+      "description": "Empty where there is none; `*` on costs that name none. Absent unless `by` names it.",
+      "numeric": false
+    },
+    {
+      "name": "clicks",
+      "description": "Clicks that were not filtered. Null in rows by `sub1` to `sub5` or `attribution_type`, and under a filter by `attribution_type`.",
+      "numeric": false
+    },
+    {
+      "name": "installs",
+      "description": "New installs, organic and flagged ones included, reinstalls left out.",
+      "numeric": true
+    },
+    {
+      "name": "reinstalls",
+      "description": "Installs of a device or user that had an install before. Not in `installs`.",
+      "numeric": true
+    },
+    {
+      "name": "fraud_flagged",
+      "description": "Those of `installs` with a fraud flag.",
+      "numeric": true
+    },
+    {
+      "name": "purchases",
+      "description": "Money events of `installs` since their install that count, refunds left out.",
+      "numeric": true
+    },
+    {
+      "name": "payers",
+      "description": "Those of `installs` with a purchase above 0 that has an exchange rate.",
+      "numeric": true
+    },
+    {
+      "name": "revenue_usd",
+      "description": "Counted money of `installs` since their install, refunds subtracted, at the exchange rate of its day.",
+      "numeric": true
+    },
+    {
+      "name": "cost_usd",
+      "description": "Uploaded costs at the exchange rate of their day, rounded to 4 places. Null where none was uploaded, and by or under a filter by what costs never name.",
+      "numeric": false
+    },
+    {
+      "name": "cpi_usd",
+      "description": "`cost_usd` by `installs`; null where there are none.",
+      "numeric": false
+    },
+    {
+      "name": "roas",
+      "description": "`revenue_usd` by `cost_usd`, rounded to 4 places; null where `cost_usd` is 0 or null.",
+      "numeric": false
     }
   ]
 },

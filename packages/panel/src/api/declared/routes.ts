@@ -525,6 +525,16 @@ export const routes = {
       "analyst"
     ]
   },
+  "performanceOfApp": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:app_id/reports/performance",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
   "skanOfApp": {
     "method": "GET",
     "path": "/admin/api/v1/apps/:app_id/reports/skan",
@@ -630,6 +640,10 @@ export const routes = {
   "costsReport": {
     "method": "GET",
     "path": "/api/v1/reports/costs"
+  },
+  "performanceReport": {
+    "method": "GET",
+    "path": "/api/v1/reports/performance"
   },
   "skanReport": {
     "method": "GET",
