@@ -6,6 +6,9 @@ import { builtIn, builtPanel, isBuilt, panel_dir } from './built-panel.ts'
 
 const compressible = /\.(js|css|html|svg)$/
 
+// Whoever starts it may be under development or test; what it builds is not.
+process.env.NODE_ENV = 'production'
+
 /** The folder that a service waits for; that of the present sources by default. */
 const given_dir = process.argv[2]
 
