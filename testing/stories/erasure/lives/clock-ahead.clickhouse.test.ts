@@ -81,7 +81,7 @@ for (const [name, jump_ms] of Object.entries(jumps)) {
     expect(rows).toMatchObject({ events_raw_v1: 3, event_keys_v1: 3, revenue_raw_v1: 1, install_facts_v1: 1 })
     expect(await rowsByInstall(stage.clickhouse, app_id, 'person')).toEqual({
       ...{ events_raw_v1: 1, activity_by_day_v1: 1, install_facts_v1: 1, install_fact_keys_v1: 4 },
-      ...{ installs_v1: 3, installs_by_day_v1: 3, installs_by_key_v1: 3 },
+      ...{ installs_v1: 3, installs_by_day_v1: 3, installs_by_key_v1: 3, installs_by_dimensions_v1: 3 },
     })
   })
 
