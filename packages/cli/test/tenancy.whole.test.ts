@@ -227,3 +227,28 @@ test('an import keeps the attribution of another provider, once its key may stat
     candidates: [],
   })
 })
+
+test('the examples of docs/reports.md answer as they stand there', async () => {
+  const root = join(import.meta.dirname, '../../..')
+  const { app_id } = await tenant()
+  const scopes = 'events:write,reports:read,costs:write,attribution:write'
+  const { key } = await answerOf(`key create --app ${app_id} --label all --scope ${scopes}`)
+  await answerOf(`backfill --key ${key} --extra-fields ${root}/examples/campaigns/events.jsonl`)
+  await answerOf(`cost load --key ${key} ${root}/examples/campaigns/costs.csv`)
+  await answerOf('status --wait')
+  const examples = readFileSync(join(root, 'docs/reports.md'), 'utf8').matchAll(
+    /npx tributary (reports .*)\n```\n\n```\n([^`]*)```/g,
+  )
+  const words = (text: string) =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/))
+  let checked = 0
+  for (const [, command = '', table = ''] of examples) {
+    const { stdout } = await tributary([...command.split(' '), '--key', key], env)
+    expect(words(stdout)).toEqual(words(table))
+    checked += 1
+  }
+  expect(checked).toBe(3)
+})

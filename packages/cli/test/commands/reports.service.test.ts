@@ -102,6 +102,18 @@ describe('tributary reports events', () => {
     expect(run.stdout).toBe(`${columns.join('\t')}\n${cells.join('\t')}\n`)
   })
 
+  it('takes a filter by the name of its field, and refuses one that the report lacks', async () => {
+    const meta = { since_ms: 1, until_ms: 2, limit: 100, offset: 0, rows: 0, more: false, elapsed_ms: 3 }
+    const env = await service({
+      'GET /api/v1/reports/revenue?partner=a&partner=b%3Dc': () => ({ status: 200, body: { rows: [], meta } }),
+    })
+    const words = ['reports', 'revenue', '--key', 'srv_1']
+    const run = await tributary([...words, '--filter', 'partner=b=c', '--partner', 'a'], env)
+    expect(run).toMatchObject({ code: 0, stderr: '' })
+    for (const filter of ['day=1', 'partner', '=a'])
+      expect((await tributary([...words, '--filter', filter], env)).code).toBe(2)
+  })
+
   it('reads all pages without --limit, as one table and one document', async () => {
     const all = Array.from({ length: 1250 }, (_, n) => ({
       ...{ day: n < 700 ? '2026-06-01' : '2026-06-02', event_name: `e${String(n).padStart(4, '0')}` },

@@ -22,6 +22,7 @@ import {
 import { type Command, Option } from 'commander'
 import { byComma, instant, instant_forms, several, wholeNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { readConfig } from '../../config.ts'
+import { usageError } from '../../errors.ts'
 import { requestDefaults, throwCliError } from '../../http.ts'
 import { print, table } from '../../output.ts'
 import { hasColours } from '../../reports/heat.ts'
@@ -39,6 +40,7 @@ interface ReportOptions extends Record<string, unknown> {
   days?: number[]
   by?: ReportDimension[]
   sort?: string
+  filter?: string[]
   limit?: number
   all?: boolean
   offset?: number
@@ -76,6 +78,8 @@ function reportCommand(parent: Command, name: ReportName): void {
     command.addOption(option)
     return { field, attribute: option.attributeName() }
   })
+  const fields = filters.map(({ field }) => field)
+  if (fields.length > 0) command.option('--filter <field=value>', 'a filter by the name of its field', several)
   command
     .option('--limit <rows>', 'only a page of this many rows, 1 to 1000 (default: all rows)', wholeNumber)
     .option('--all', 'all rows, whatever --limit says')
@@ -85,7 +89,13 @@ function reportCommand(parent: Command, name: ReportName): void {
     const key = await readSecret('key', { given, file }, 'TRIBUTARY_SERVER_KEY')
     const { since, until, group, days, by, sort, all, offset } = options
     const limit = all ? undefined : options.limit
-    const filtered = Object.fromEntries(filters.map(({ field, attribute }) => [field, options[attribute]]))
+    const also = readFilters(options.filter ?? [], fields)
+    const filtered = Object.fromEntries(
+      filters.map(({ field, attribute }) => [
+        field,
+        joined(options[attribute] as string[] | undefined, also.get(field)),
+      ]),
+    )
     const params = { since_ms: since, until_ms: until, limit, offset, group, days, by, sort, ...filtered }
     await showReport(openClient(key), name, params, options).catch(throwCliError)
   })
@@ -93,6 +103,23 @@ function reportCommand(parent: Command, name: ReportName): void {
   if (name === 'cohorts') command.addHelpText('after', retention_help)
   command.addHelpText('after', name === 'skan' ? skanHelp : help)
 }
+
+/** The values of `--filter field=value` by their field. Throws a usage error. */
+function readFilters(texts: readonly string[], fields: readonly string[]): Map<string, string[]> {
+  const filters = new Map<string, string[]>()
+  for (const text of texts) {
+    const at = text.indexOf('=')
+    const field = text.slice(0, at)
+    if (at < 1 || !fields.includes(field)) {
+      throw usageError(`--filter ${text}: the form is field=value, with one of ${fields.join(', ')}.`)
+    }
+    filters.set(field, [...(filters.get(field) ?? []), text.slice(at + 1)])
+  }
+  return filters
+}
+
+const joined = (some: string[] | undefined, more: string[] | undefined): string[] | undefined =>
+  some === undefined && more === undefined ? undefined : [...(some ?? []), ...(more ?? [])]
 
 const retention_help = `
 dN counts installs with an event in the 24 hours that begin N x 24 hours after the install, not on the Nth calendar day:
@@ -106,7 +133,7 @@ may lack the store id of its app: tributary app list shows it.`
 /** Says which days are there without the option. */
 function daysMeaning(name: ReportName): string {
   const [alone, besides] = [daysOf(name).join(', '), daysOf(name, []).join(', ')]
-  const also = besides === '' ? `default: ${alone}` : `always also ${besides}`
+  const also = besides === '' ? `default: ${alone || 'none'}` : `always also ${besides}`
   return `up to ${limits.report_days_max} days since the install, such as 0,1,3,7,14,30,60,90 (${also})`
 }
 
