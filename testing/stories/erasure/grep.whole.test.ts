@@ -55,7 +55,7 @@ test('after an erasure nothing of the install is left but what docs/privacy.md n
       searchFiles(join(data_dir, folder), needles, (name) => `${folder}: ${name}`),
     ),
   ]
-  const all = [named.log, named.proof, named.lost_clicks, named.postgres_files]
+  const all = [named.log, named.proof, named.lost_clicks, named.raw_copies, named.postgres_files]
   // A delete names an install only when its part was merged meanwhile.
   const allowed = [...all, named.mutations]
   expect(places.filter((place) => !allowed.some((one) => one.test(place)))).toEqual([])

@@ -125,7 +125,7 @@ await describeWithFleet({ gateways: 1, writers: 1, attribution: 1, env, kafka },
       // Every write that Redis ever took, also of keys that are gone.
       ...searchFiles(join(fleet.engine('redis').dir, 'appendonlydir'), needles, () => 'redis'),
     ]
-    const all = [named.log, named.requests, named.proof, named.lost_clicks]
+    const all = [named.log, named.requests, named.proof, named.lost_clicks, named.raw_copies]
     // A delete names an install only when its part was merged meanwhile.
     const allowed = [...all, named.mutations]
     expect(places.filter((place) => !allowed.some((one) => one.test(place)))).toEqual([])
@@ -134,6 +134,8 @@ await describeWithFleet({ gateways: 1, writers: 1, attribution: 1, env, kafka },
 
     // Days later.
     await outliveRetention(fleet.broker)
+    // 62 days, after which copies of raw data have followed (docs/privacy.md).
+    await pool.query('DELETE FROM raw_erasures')
     await pool.query('VACUUM FULL')
     await pool.query('CHECKPOINT')
     const { rows } = await pool.query<{ data_directory: string }>('SHOW data_directory')

@@ -14,6 +14,7 @@ export const named = {
   offsets: /^(install|click) in log: __consumer_offsets-/,
   proof: /^install in audit: app_\w+\/privacy\//,
   lost_clicks: /^(sub|click|device_hash) in installs_v1\.decision$/,
+  raw_copies: /^(install|click) in postgres raw_erasures$/,
   mutations: /^install_key in system\.mutations$/,
   postgres_files: /^(install|click) in postgres: /,
 }
