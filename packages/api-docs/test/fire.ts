@@ -7,7 +7,7 @@ const check = createChecker(true)
 /** Sends it, puts `POST /path code` into `seen`, and says what of the answer the document does not know. */
 export async function fire(base_url: string, shot: Shot, seen: Set<string>): Promise<string[]> {
   const { route, code } = shot
-  const { status, headers, text } = await send(base_url, shot)
+  const { status, headers, text } = await sendUntil(base_url, shot)
   const type = headers['content-type']?.split(';')[0] ?? ''
   const value = type === 'application/json' ? JSON.parse(text) : text
   const got = (value as { error?: string }).error ?? 'ok'
@@ -33,6 +33,17 @@ export async function fire(base_url: string, shot: Shot, seen: Set<string>): Pro
     ...unknown.map((name) => `${where}: header ${name} is not documented`),
     ...(headers['x-request-id'] ? [] : [`${where}: no X-Request-Id`]),
   ]
+}
+
+/** Tries of a shot with `again_after`: the last of their waits is minutes long. */
+const tries_max = 10
+
+async function sendUntil(base_url: string, shot: Shot): Promise<Answer> {
+  for (let left = tries_max - 1; ; left -= 1) {
+    const answer = await send(base_url, shot)
+    if (left === 0 || shot.again_after === undefined || !answer.text.includes(`"error":"${shot.again_after}"`))
+      return answer
+  }
 }
 
 interface Answer {

@@ -10,6 +10,8 @@ export interface Shot {
   body?: string | Buffer
   /** A body of this size is announced, and none is sent: what is too large is refused unread, what is not is waited for. */
   announced_bytes?: number
+  /** Sent again while it is answered with this code: a wait after guesses was over before the shot came, and the next one is twice as long. */
+  again_after?: string
 }
 
 /** Companies that differ in what they may do. */

@@ -121,12 +121,15 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
       ...repeated(failures, () =>
         shot('POST /sign-in', 'sign_in_failed', guest, { email: 'none@example.com', ...wrong }),
       ),
-      shot('POST /sign-in', 'rate_limited', guest, { email: 'none@example.com', ...wrong }),
+      {
+        ...shot('POST /sign-in', 'rate_limited', guest, { email: 'none@example.com', ...wrong }),
+        again_after: 'sign_in_failed',
+      },
       shot('POST /sign-in/second-factor', 'session_ended', guest, { code: '123456' }),
       shot('POST /sign-in/second-factor', 'wrong_code', half, { code: 'nothing' }),
       shot('POST /sign-in/second-factor', 'ok', half, { code: codeIn(0) }),
       ...repeated(failures, () => shot('POST /sign-in/second-factor', 'wrong_code', slow, { code: 'nothing' })),
-      shot('POST /sign-in/second-factor', 'rate_limited', slow, { code: 'nothing' }),
+      { ...shot('POST /sign-in/second-factor', 'rate_limited', slow, { code: 'nothing' }), again_after: 'wrong_code' },
       shot('POST /invitations/accept', 'unknown_one_time_link', guest, { token: 'none', password }),
       shot('POST /invitations/accept', 'sign_in_required', guest, { token: known, password }),
       shot('POST /invitations/accept', 'ok', guest, { token: fresh, password }),
@@ -141,13 +144,16 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
       ...['POST /me/confirm', 'POST /me/password', 'POST /me/totp/confirm'].flatMap((route) => malformed(route, ada)),
       shot('POST /me/totp/confirm', 'wrong_code', ada, { code: 'nothing' }),
       ...repeated(failures - 1, () => shot('POST /me/totp/confirm', 'wrong_code', ada, { code: 'nothing' })),
-      shot('POST /me/totp/confirm', 'rate_limited', ada, { code: 'nothing' }),
+      { ...shot('POST /me/totp/confirm', 'rate_limited', ada, { code: 'nothing' }), again_after: 'wrong_code' },
       shot('POST /me/confirm', 'sign_in_failed', slowed, wrong),
       ...repeated(failures - 1, () =>
         shot('POST /me/password', 'sign_in_failed', slowed, { ...wrong, new_password: `${password} 2` }),
       ),
-      shot('POST /me/password', 'rate_limited', slowed, { ...wrong, new_password: `${password} 2` }),
-      shot('POST /me/confirm', 'rate_limited', slowed, wrong),
+      {
+        ...shot('POST /me/password', 'rate_limited', slowed, { ...wrong, new_password: `${password} 2` }),
+        again_after: 'sign_in_failed',
+      },
+      { ...shot('POST /me/confirm', 'rate_limited', slowed, wrong), again_after: 'sign_in_failed' },
       shot('POST /sign-out', 'ok', left),
       shot(
         'POST /me/sessions/{id}/revoke',
