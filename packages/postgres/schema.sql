@@ -47,6 +47,24 @@ COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key
 COMMENT ON COLUMN apps.development_keys IS 'whether postbacks that a development key signed count; it acts when a report is read';
 COMMENT ON COLUMN apps.owns_store_id IS 'false: another app has the postbacks of this store_id, which leads links alone';
 
+CREATE TABLE attention_notices (
+  day date NOT NULL,
+  target text NOT NULL,
+  tries integer NOT NULL,
+  next_try_ms bigint NOT NULL,
+  entries integer NOT NULL,
+  ended_at_ms bigint,
+  CONSTRAINT attention_notices_entries_check CHECK ((entries >= 0)),
+  CONSTRAINT attention_notices_pkey PRIMARY KEY (target, day),
+  CONSTRAINT attention_notices_tries_check CHECK ((tries > 0))
+);
+COMMENT ON TABLE attention_notices IS 'daily notices of what needs attention, of the last 62 days';
+COMMENT ON COLUMN attention_notices.day IS 'UTC';
+COMMENT ON COLUMN attention_notices.target IS 'webhook, or mail: and the hash of an address';
+COMMENT ON COLUMN attention_notices.next_try_ms IS 'Unix epoch ms; until then the process that claimed it may be sending it';
+COMMENT ON COLUMN attention_notices.entries IS 'things that the target heard of, or may have';
+COMMENT ON COLUMN attention_notices.ended_at_ms IS 'Unix epoch ms: it was sent, or there was nothing to say; null: neither';
+
 CREATE TABLE attribution_settings (
   id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
   app_id text NOT NULL,

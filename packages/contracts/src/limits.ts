@@ -30,6 +30,17 @@ export const limits = {
   attention_requests_max: 60,
   attention_looks_max: 2,
   attention_waiting_max: 256,
+  /** The daily notice goes at this hour (UTC), and after a failure again after this time, which doubles: 5 tries take half an hour. */
+  attention_notice_hour: 6,
+  attention_notice_retry_ms: 2 * 60 * 1000,
+  attention_notice_tries_max: 5,
+  /** Longest wait for a webhook. */
+  attention_webhook_ms_max: 10_000,
+  /** Things in a notice, and characters of each text in it. */
+  attention_notice_items_max: 500,
+  attention_notice_chars_max: 500,
+  /** Addresses of `TRIBUTARY_ATTENTION_MAIL`. */
+  attention_addresses_max: 20,
   /** `/event` and `/privacy/delete`, on the wire (docs/rules.md#bodies). */
   sdk_body_bytes_max: 1024 * 1024,
   /** `/event` and `/privacy/delete`, after gunzip. */

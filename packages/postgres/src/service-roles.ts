@@ -164,6 +164,7 @@ export const serviceRoles = {
     jobs: { select: '*', also: ['INSERT', 'UPDATE'] },
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },
+    attention_notices: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     admin_audit_log: { select: '*', also: ['INSERT', 'DELETE'] }, // a trigger refuses what is younger than two years
     people: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     memberships: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },

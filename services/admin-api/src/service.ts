@@ -10,6 +10,7 @@ import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { redisEngine } from '@tributary/service-kit/resources/redis'
 import { s3Engine } from '@tributary/service-kit/resources/s3'
 import { defineService } from '@tributary/service-kit/service/define-service'
+import { startJobs } from '@tributary/service-kit/service/every'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
 import { openLinkMails } from '@tributary/tenancy/people/mail/link-mails'
@@ -20,6 +21,8 @@ import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
 import { masterKeysResource } from '@tributary/tenancy/resources'
 import { adminDocs } from './admin-docs.ts'
 import { adminApi } from './app.ts'
+import { noticeTargets } from './attention/notices/notice-targets.ts'
+import { sendNotices } from './attention/notices/send-notices.ts'
 import { reconcileQuota } from './quota/reconcile-quota.ts'
 import { watchErasures } from './watch-erasures.ts'
 
@@ -27,6 +30,8 @@ import { watchErasures } from './watch-erasures.ts'
 const reconciliation_pause_ms = 5000
 /** Pause between two looks for requests for erasure that are late. */
 const watch_pause_ms = 60_000
+/** Pause between two looks whether the daily notice is due. */
+const notice_pause_ms = 60_000
 /** Pause between two removals of sessions and links that have ended, and of old entries of the audit log. */
 const expired_pause_ms = 600_000
 const pause = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal }).catch(() => {})
@@ -47,7 +52,7 @@ export const service = defineService({
     ...['TRIBUTARY_LINK_URL', 'TRIBUTARY_ADMIN_URL', 'TRIBUTARY_TRUSTED_PROXIES', 'TRIBUTARY_PASSWORD_SIGN_IN'],
     ...['TRIBUTARY_OIDC_ISSUER', 'TRIBUTARY_OIDC_CLIENT_ID', 'TRIBUTARY_OIDC_CLIENT_SECRET'],
     ...['TRIBUTARY_OIDC_ROLE_CLAIM', 'TRIBUTARY_OIDC_ALLOWED_DOMAINS'],
-    ...['TRIBUTARY_SMTP_URL', 'TRIBUTARY_SMTP_FROM'],
+    ...['TRIBUTARY_SMTP_URL', 'TRIBUTARY_SMTP_FROM', 'TRIBUTARY_ATTENTION_MAIL', 'TRIBUTARY_ATTENTION_WEBHOOK'],
   ] as const,
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
@@ -93,6 +98,9 @@ export const service = defineService({
     const address = { sessions, admin_url, trusted_proxies }
     const mailer = mailerOf(config, context)
     const mails = mailer && openLinkMails(mailer, context.keyValue)
+    // A job of the routes: it needs the health of the process.
+    const work = sendNotices({ ...context, pool, status, targets: noticeTargets(config, mailer) })
+    startJobs([{ name: 'attention_notices', pause_ms: notice_pause_ms, prepare: () => work }], context)
     const oidc = identityProviderOf(config, context)
     const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...address, pool, admin_token, documents }))

@@ -94,6 +94,16 @@ export const keySetAddress: Kind<string> = {
 const noAddress = { hostname: '', username: '', password: '' }
 const isLoopback = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(host)
 
+/** Addresses of mail, separated by commas. None has a quote or a blank, so none is two. */
+export const mailAddresses: Kind<string[]> = {
+  schema: list.refine(
+    (items) =>
+      items.length <= limits.attention_addresses_max &&
+      items.every((item) => /^[^\s"(),:;<>@[\\\]\p{C}]{1,64}@[a-z0-9.-]{1,253}$/iu.test(item)),
+  ),
+  must: `at most ${limits.attention_addresses_max} addresses such as ops@example.com, by comma`,
+}
+
 /** URLs with one of these schemes, separated by commas. */
 export const addresses = (...schemes: string[]): Kind<string> => ({
   schema: lineOfText.refine((value) => value.split(',').every((one) => isAddress(one, schemes))),

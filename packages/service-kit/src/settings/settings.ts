@@ -9,6 +9,7 @@ import {
   hostNames,
   type Kind,
   keySetAddress,
+  mailAddresses,
   masterKey,
   networks,
   optional,
@@ -134,6 +135,17 @@ export const settings = {
     meaning: 'sender of these mails, as in Tributary <tributary@example.com>',
     kind: optional(text),
     default_text: null,
+  }),
+  TRIBUTARY_ATTENTION_MAIL: setting({
+    meaning: 'addresses that get a daily mail while something needs attention (docs/people.md#the-daily-notice)',
+    kind: mailAddresses,
+    default_text: '',
+  }),
+  TRIBUTARY_ATTENTION_WEBHOOK: setting({
+    meaning: 'address that gets the same as a POST of JSON',
+    kind: optional(keySetAddress),
+    default_text: null,
+    secret: 'whole',
   }),
   TRIBUTARY_SERVER_KEY: setting({
     meaning: 'server key of the tributary command when --key is absent',

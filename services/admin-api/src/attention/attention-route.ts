@@ -8,7 +8,7 @@ import { fairWork } from '@tributary/tenancy/fair-work'
 import type { FastifyInstance } from 'fastify'
 import type { AdminApiDeps } from '../deps.ts'
 import { companyLooks } from './company-looks.ts'
-import { lookAt } from './looked.ts'
+import { lookAt, merged } from './looked.ts'
 import { systemLooks } from './system-looks.ts'
 
 /** What needs attention, for whoever asks. */
@@ -36,15 +36,9 @@ export function addAttentionRoute(app: FastifyInstance, deps: AdminApiDeps): voi
     const person_id = request.caller?.kind === 'person' ? request.caller.session.person_id : null
     if (person_id !== null) await spend(person_id)
     const looked = companies.length === 0 ? [] : await inTurn(person_id ?? '', lookAtCompanies)
-    const found = [isOperator ? await system() : nothing, ...looked]
-    return {
-      items: found.flatMap(({ items }) => items),
-      unchecked: [...new Set(found.flatMap(({ unchecked }) => unchecked))],
-    }
+    return merged(isOperator ? [await system(), ...looked] : looked)
   })
 }
-
-const nothing: AttentionList = { items: [], unchecked: [] }
 
 /** A page asks often, and dead letters are read from the log: one look serves all for a while. */
 function keptFor<T>(ms: number, now: () => number, look: () => Promise<T>): () => Promise<T> {

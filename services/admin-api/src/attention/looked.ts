@@ -31,8 +31,11 @@ export async function lookAt(looks: readonly Look[], onError: (err: unknown) => 
       ),
     ),
   )
-  return {
-    items: found.flatMap(({ items }) => items),
-    unchecked: [...new Set(found.flatMap(({ unchecked }) => unchecked))],
-  }
+  return merged(found)
 }
+
+/** One list of several. */
+export const merged = (found: readonly { items: AttentionItem[]; unchecked: readonly AttentionCode[] }[]) => ({
+  items: found.flatMap(({ items }) => items),
+  unchecked: [...new Set(found.flatMap(({ unchecked }) => unchecked))],
+})
