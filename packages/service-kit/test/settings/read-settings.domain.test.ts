@@ -122,6 +122,7 @@ test('what an address, a list, a number may look like', () => {
     TRIBUTARY_KAFKA_BROKERS: ['a:9092,b:9092'],
     TRIBUTARY_REDIS_URL: ['redis://a:1/0,rediss://b:2/0'],
     TRIBUTARY_CLICKHOUSE_URL: ['https://u:p@host:8443/tributary'],
+    TRIBUTARY_ATTENTION_WEBHOOK: ['https://hooks.example.com/a?b=c', 'http://127.0.0.1:9/'],
   }
   const wrong: typeof right = {
     TRIBUTARY_PORT: ['65536', '-1', '8080.5', '0x10', ' '],
@@ -129,12 +130,20 @@ test('what an address, a list, a number may look like', () => {
     TRIBUTARY_KAFKA_BROKERS: [',', 'a'],
     TRIBUTARY_REDIS_URL: ['redis://a:1/0,http://b'],
     TRIBUTARY_CLICKHOUSE_URL: ['clickhouse://host', 'host:8123'],
+    TRIBUTARY_ATTENTION_WEBHOOK: ['http://10.0.0.1/', 'https://u:p@a/', 'file:///a'],
   }
   const count = (values: typeof right) =>
     Object.entries(values).flatMap(([name, texts]) =>
       texts.map((text) => problemsOf(() => readSettings({ [name]: text }, [name as SettingName])).length),
     )
   expect([new Set(count(right)), new Set(count(wrong))]).toEqual([new Set([0]), new Set([1])])
+})
+
+test('addresses of mail are plain ones, and few', () => {
+  const { schema } = settings.TRIBUTARY_ATTENTION_MAIL
+  expect(schema.parse('ops@example.com, o+1@a.b,')).toEqual(['ops@example.com', 'o+1@a.b'])
+  for (const wrong of ['ops', 'a@b@c', 'a b@c', 'Ops <a@b.c>', 'a@b\nBcc: c@d', 'a@b,'.repeat(21)])
+    expect(schema.safeParse(wrong).success, wrong).toBe(false)
 })
 
 test('every name that this repository uses is known', () => {
