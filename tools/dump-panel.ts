@@ -34,11 +34,20 @@ function limitsText(): string {
   return `${head}export const limits = ${json(shown)} as const\n`
 }
 
+interface Field {
+  type?: string | string[]
+  description?: string
+  /** Of a field that may be null. */
+  anyOf?: { type?: string | string[] }[]
+}
+const isNumber = (type = '') => type === 'integer' || type === 'number'
+
 const reportText = (name: ReportName): string => {
   const { properties = {} } = z.toJSONSchema(reports[name].row, { io: 'output' })
   const columns = columnsOf(name).map((column) => {
-    const field = (properties as Record<string, { type?: string; description?: string }>)[column]
-    const isNumeric = /^d\d/.test(column) || /^(integer|number)$/.test(field?.type ?? '')
+    const field = (properties as Record<string, Field>)[column]
+    const isNumeric =
+      /^d\d/.test(column) || [field, ...(field?.anyOf ?? [])].some((one) => [one?.type].flat().some(isNumber))
     return { name: column, description: field?.description ?? '', numeric: isNumeric }
   })
   const { summary, description } = reports[name]

@@ -125,6 +125,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     await page.locator('.heat').waitFor()
     barriers.push(...(await findBarriers(page)))
     for (const [path, ready] of [
+      ['performance', '[role=grid]'],
       ['ltv', '.figure'],
       ['installs', '[role=grid]'],
       ['find?q=nothing', '.empty'],

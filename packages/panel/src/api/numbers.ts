@@ -3,7 +3,8 @@ export const none = '-'
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
-const percent = new Intl.NumberFormat('en-US', { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 })
+const rates = new Intl.NumberFormat('en-US', { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 })
+const shortRates = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
 const exact = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 })
 
 type Value = number | null | undefined
@@ -12,7 +13,9 @@ const write = (value: Value, format: Intl.NumberFormat) =>
 
 export const count = (value: Value): string => write(value, whole)
 export const compact = (value: Value): string => write(value, short)
-export const rate = (value: Value): string => write(value, percent)
+export const rate = (value: Value): string => write(value, rates)
+/** A rate as at an axis: `50%`. */
+export const percent = (value: Value): string => write(value, shortRates)
 export const exactly = (value: Value): string => write(value, exact)
 
 const moneyFormats = new Map<string, Intl.NumberFormat>()

@@ -20,6 +20,18 @@ export const reportQuery = <Name extends ReportName>(name: Name, app_id: string,
     placeholderData: (before, { queryKey } = {} as never) => (queryKey?.[1] === app_id ? before : undefined),
   })
 
+/** The first rows of a report in the order of the service. Others stay meanwhile only if they mean the same columns. */
+export const firstRowsQuery = <Name extends ReportName>(name: Name, app_id: string, query: ReportQuery) =>
+  queryOptions<ReportPage<Name>>({
+    queryKey: [`first rows of ${name}`, app_id, query],
+    queryFn: ({ signal }) => callReport(name, app_id, query, signal),
+    placeholderData: (before, { queryKey } = {} as never) =>
+      queryKey?.[1] === app_id && shapeOf(queryKey[2] as ReportQuery) === shapeOf(query) ? before : undefined,
+  })
+
+/** All of a query but its window and order. */
+const shapeOf = ({ since_ms, until_ms, sort, ...shape }: ReportQuery): string => JSON.stringify(shape)
+
 /** A report of more rows than a page: a chart of a part of them would be wrong. */
 const rows_max = 20_000
 

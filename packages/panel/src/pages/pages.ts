@@ -29,6 +29,10 @@ export const pages = [
     ...{ of_app: false, load: () => import('./overview/page.tsx') },
   },
   {
+    ...{ name: 'performance', title: 'Performance', key: 'p', group: 'Numbers', roles: readers, of_app: true },
+    load: () => import('./performance/page.tsx'),
+  },
+  {
     ...{ name: 'cohorts', title: 'Cohorts', key: 'c', group: 'Numbers', roles: readers, of_app: true },
     load: () => import('./cohorts/page.tsx'),
   },

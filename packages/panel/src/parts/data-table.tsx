@@ -7,6 +7,7 @@ import {
   type SortDescriptor,
   Table,
   TableBody,
+  TableFooter,
   TableHeader,
   TableLayout,
   Virtualizer,
@@ -26,6 +27,8 @@ export interface DataColumn<Item> {
   /** Share of the largest value, as a bar behind the number. */
   bar?: boolean
   width?: number
+  /** Whether the value may still grow. */
+  immature?: (item: Item) => boolean
 }
 
 interface DataTableProps<Item> {
@@ -35,21 +38,29 @@ interface DataTableProps<Item> {
   idOf: (item: Item, index: number) => string
   empty: ReactNode
   sort?: SortDescriptor
+  /** The service sorts: rows stay in the order in which they come. */
+  onSort?: (sort: SortDescriptor) => void
+  /** All rows together. */
+  totals?: Item | undefined
 }
+
+export type { SortDescriptor }
 
 /** Above this, only the rows on the screen exist. */
 const whole_rows_max = 120
 
 /** Rows of an answer. A click or Enter on a head sorts; absent values stay last. */
-export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: DataTableProps<Item>) {
-  const [order, setOrder] = useState<SortDescriptor | undefined>(sort)
+export function DataTable<Item>(props: DataTableProps<Item>) {
+  const { label, columns, items, idOf, empty, sort, onSort, totals } = props
+  const [own, setOrder] = useState<SortDescriptor | undefined>(sort)
+  const order = onSort ? sort : own
   const rows = useMemo(() => {
     const all = items.map((item, index) => ({ id: idOf(item, index), item }))
     const column = columns.find(({ id }) => id === order?.column)
-    if (column === undefined || order === undefined) return all
+    if (column === undefined || order === undefined || onSort) return all
     const sign = order.direction === 'descending' ? -1 : 1
     return all.toSorted((a, b) => compare(column.value(a.item), column.value(b.item), sign))
-  }, [items, columns, order, idOf])
+  }, [items, columns, order, idOf, onSort])
   const most = useMemo(
     () =>
       new Map(
@@ -61,7 +72,12 @@ export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: Da
   )
   const many = rows.length > whole_rows_max
   const table = (
-    <Table aria-label={label} className="table" {...(order && { sortDescriptor: order })} onSortChange={setOrder}>
+    <Table
+      aria-label={label}
+      className="table"
+      {...(order && { sortDescriptor: order })}
+      onSortChange={onSort ?? setOrder}
+    >
       <TableHeader>
         {columns.map(({ id, name, help, numeric, width }, n) => (
           <Column
@@ -91,17 +107,24 @@ export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: Da
         {({ id, item }) => (
           <Row id={id} className="row">
             {columns.map((column) => (
-              <Cell
-                key={column.id}
-                className={column.numeric ? 'cell numeric' : 'cell'}
-                textValue={String(column.value(item) ?? none)}
-              >
+              <Cell key={column.id} className={classOf(column, item)} textValue={String(column.value(item) ?? none)}>
                 {contentOf(column, item, most.get(column.id))}
               </Cell>
             ))}
           </Row>
         )}
       </TableBody>
+      {totals !== undefined && (
+        <TableFooter className="totals">
+          <Row id="totals" className="row">
+            {columns.map((column, n) => (
+              <Cell key={column.id} className={classOf(column, totals)}>
+                {n === 0 ? 'All rows' : column.numeric ? contentOf({ ...column, bar: false }, totals) : null}
+              </Cell>
+            ))}
+          </Row>
+        </TableFooter>
+      )}
     </Table>
   )
   return (
@@ -118,6 +141,9 @@ export function DataTable<Item>({ label, columns, items, idOf, empty, sort }: Da
     </div>
   )
 }
+
+const classOf = <Item,>({ numeric, immature }: DataColumn<Item>, item: Item): string =>
+  `cell${numeric ? ' numeric' : ''}${immature?.(item) ? ' immature' : ''}`
 
 function contentOf<Item>(column: DataColumn<Item>, item: Item, most = 0): ReactNode {
   if (column.cell) return column.cell(item)

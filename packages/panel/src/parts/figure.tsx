@@ -26,13 +26,31 @@ interface FigureProps {
   app_id: string
   query: ReportQuery
   asked: Asked
-  chart: () => ReactNode
+  /** Absent: the table is all there is. */
+  chart?: () => ReactNode
   table: () => ReactNode
   empty?: ReactNode
+  /** Only the first rows were asked for: the page says so itself. */
+  first?: true
+  /** Controls beside the title. */
+  tools?: ReactNode
 }
 
 /** A chart of a report, or its table; the same as CSV and as a command. */
-export function Figure({ id, title, help, report, app_id, query, asked, chart, table, empty }: FigureProps) {
+export function Figure({
+  id,
+  title,
+  help,
+  report,
+  app_id,
+  query,
+  asked,
+  chart,
+  table,
+  empty,
+  first,
+  tools,
+}: FigureProps) {
   const words = useWords()
   const setWords = useSetWords()
   const asTable = words.table === id
@@ -45,12 +63,15 @@ export function Figure({ id, title, help, report, app_id, query, asked, chart, t
           {help && <p className="quiet">{help}</p>}
         </div>
         <div className="figure-tools">
-          <Button
-            className="button small"
-            onPress={() => setWords({ table: asTable ? undefined : id }, { replace: true })}
-          >
-            {asTable ? 'Chart' : 'Table'}
-          </Button>
+          {tools}
+          {chart && (
+            <Button
+              className="button small"
+              onPress={() => setWords({ table: asTable ? undefined : id }, { replace: true })}
+            >
+              {asTable ? 'Chart' : 'Table'}
+            </Button>
+          )}
           <MoreMenu report={report} app_id={app_id} query={query} title={title} />
         </div>
       </header>
@@ -62,8 +83,8 @@ export function Figure({ id, title, help, report, app_id, query, asked, chart, t
       ) : (
         <>
           {error !== null && <Fault error={error} retry={() => void asked.refetch()} />}
-          {empty ?? <Suspense fallback={<Skeleton shape="chart" />}>{asTable ? table() : chart()}</Suspense>}
-          <Notes meta={data.meta} />
+          {empty ?? <Suspense fallback={<Skeleton shape="chart" />}>{chart && !asTable ? chart() : table()}</Suspense>}
+          <Notes meta={data.meta} first={first === true} />
         </>
       )}
     </section>
@@ -78,14 +99,14 @@ const Stale = ({ meta: { since_ms, until_ms } }: { meta: ReportMeta }) => (
 )
 
 /** What an answer says of itself. */
-function Notes({ meta }: { meta: ReportMeta }) {
+function Notes({ meta, first }: { meta: ReportMeta; first: boolean }) {
   const { missing_rates, more, whole_days } = meta
   return (
     <>
       {missing_rates !== undefined && (
         <p className="quiet note">Money in {missing_rates.join(', ')} is left out: no exchange rate.</p>
       )}
-      {more && <p className="quiet note">More rows than the panel shows. CSV has all.</p>}
+      {more && !first && <p className="quiet note">More rows than the panel shows. CSV has all.</p>}
       {whole_days && <p className="quiet note">Raw events of the first day have expired: that day is counted whole.</p>}
     </>
   )

@@ -7,31 +7,37 @@ import type { DataColumn } from './data-table.tsx'
 function writerOf(name: string): ((value: never) => string) | undefined {
   if (name === 'day') return longDay as (value: never) => string
   if (name.endsWith('_usd')) return money as (value: never) => string
-  if (name.endsWith('_rate')) return rate as (value: never) => string
+  if (/(_rate|roas)$/.test(name)) return rate as (value: never) => string
   if (name.endsWith('_ms')) return time as (value: never) => string
   return undefined
 }
 
 /** `d7_rate` is `D7 rate`, `unique_installs` is `Unique installs`. */
-function titleOf(name: string): string {
-  const words = name.replace(/_usd$/, ' (USD)').replace(/_ms$/, '').replaceAll('_', ' ')
+export function titleOf(name: string): string {
+  const words = name
+    .replace(/_usd$/, ' (USD)')
+    .replace(/_ms$/, '')
+    .replaceAll('_', ' ')
+    .replaceAll(/\b(cpi|roas|cv|arpi|arppu)\b/g, (word) => word.toUpperCase())
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`
 }
 
 /** The columns of a report as it declares them. A column that it gets appears in its table. */
 function columnsOf<Name extends ReportName>(name: Name): DataColumn<ReportRow<Name>>[] {
-  return declared[name].columns.map((column): DataColumn<ReportRow<Name>> => {
-    const write =
-      writerOf(column.name) ?? (column.numeric ? (fractional(column.name) as (value: never) => string) : undefined)
-    return {
-      id: column.name,
-      name: titleOf(column.name),
-      help: column.description.replaceAll('`', ''),
-      numeric: column.numeric,
-      value: (row) => asCell((row as Record<string, unknown>)[column.name]),
-      ...(write && { write }),
-    }
-  })
+  return declared[name].columns.map((column) => columnOf(column.name, column.numeric, column.description))
+}
+
+/** A column of a report, such as one that rows have only on request. */
+export function columnOf<Row extends object>(name: string, numeric: boolean, description = ''): DataColumn<Row> {
+  const write = writerOf(name) ?? (numeric ? (fractional(name) as (value: never) => string) : undefined)
+  return {
+    id: name,
+    name: titleOf(name),
+    help: description.replaceAll('`', ''),
+    numeric,
+    value: (row) => asCell((row as Record<string, unknown>)[name]),
+    ...(write && { write }),
+  }
 }
 
 const fractional = (name: string) => (name === 'cost' ? exactly : count)

@@ -283,12 +283,12 @@ export const declaredReports = {
     {
       "name": "clicks",
       "description": "As the partner counts them; null where no upload says.",
-      "numeric": false
+      "numeric": true
     },
     {
       "name": "impressions",
       "description": "As the partner counts them; null where no upload says.",
-      "numeric": false
+      "numeric": true
     },
     {
       "name": "uploaded_at_ms",
@@ -333,7 +333,7 @@ export const declaredReports = {
     {
       "name": "clicks",
       "description": "Clicks that were not filtered. Null in rows by `sub1` to `sub5` or `attribution_type`, and under a filter by `attribution_type`.",
-      "numeric": false
+      "numeric": true
     },
     {
       "name": "installs",
@@ -368,17 +368,17 @@ export const declaredReports = {
     {
       "name": "cost_usd",
       "description": "Uploaded costs at the exchange rate of their day, rounded to 4 places. Null where none was uploaded, and by or under a filter by what costs never name.",
-      "numeric": false
+      "numeric": true
     },
     {
       "name": "cpi_usd",
       "description": "`cost_usd` by `installs`; null where there are none.",
-      "numeric": false
+      "numeric": true
     },
     {
       "name": "roas",
       "description": "`revenue_usd` by `cost_usd`, rounded to 4 places; null where `cost_usd` is 0 or null.",
-      "numeric": false
+      "numeric": true
     }
   ]
 },
@@ -470,7 +470,7 @@ export const declaredReports = {
     {
       "name": "schema_version",
       "description": "Version of the conversion value schema that decodes `postbacks`; null for none, or for several.",
-      "numeric": false
+      "numeric": true
     },
     {
       "name": "schema_ambiguous",

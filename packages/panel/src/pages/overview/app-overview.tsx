@@ -14,6 +14,7 @@ import { useOverview } from './query.ts'
 import { Quota } from './quota.tsx'
 import { texts } from './texts.ts'
 import { Tile } from './tile.tsx'
+import { TopCampaigns } from './top-campaigns.tsx'
 
 /** The figures of an app, and what needs attention. */
 export function AppOverview({ app }: { app: App }) {
@@ -118,6 +119,7 @@ export function AppOverview({ app }: { app: App }) {
           />
         )}
       />
+      <TopCampaigns app={app} costs={costs.data?.rows.length ?? null} />
       <Attention app={app} />
     </>
   )

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { routes } from '../../api/declared/routes.ts'
-import { reportQuery, routeQuery } from '../../api/queries.ts'
+import { firstRowsQuery, reportQuery, routeQuery } from '../../api/queries.ts'
 import { before, daysOf, windowOf } from '../../api/range.ts'
 import { hasRole, usePlace } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
 
 /** Numbers of a page that stays open follow what comes in. */
 const refresh_ms = 15_000
+const top_campaigns = 5
 
 /** Everything that the overview of an app shows. */
 export function useOverview(app_id: string) {
@@ -36,6 +37,15 @@ export function useOverview(app_id: string) {
     costsBefore,
     revenueBefore,
   }
+}
+
+/** The campaigns that cost the most; without any cost, those that brought the most. */
+export function useTopCampaigns(app_id: string, costs: number | null) {
+  const { since_ms, until_ms } = windowOf(useWords())
+  const sort = costs === 0 ? '-installs' : '-cost_usd'
+  const query = { since_ms, until_ms, group: 'none', by: 'partner,campaign', sort }
+  const asked = firstRowsQuery('performance', app_id, { ...query, limit: top_campaigns })
+  return { query, sort, campaigns: useQuery({ ...asked, enabled: costs !== null }) }
 }
 
 export const useAllApps = () => {

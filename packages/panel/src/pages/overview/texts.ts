@@ -9,6 +9,12 @@ export const texts = {
   noComparison: 'nothing to compare with',
   byPartner: 'Installs by partner',
   byPartnerHelp: 'New installs by day, by the partner of their newest verdict. Reinstalls are left out.',
+  campaigns: 'Top campaigns',
+  campaignsHelp: (byCost: boolean) =>
+    byCost
+      ? 'The 5 that cost the most, and what their installs brought until now.'
+      : 'The 5 that brought the most installs.',
+  allCampaigns: 'All campaigns',
   others: 'All others',
   noInstalls: 'No installs in these days.',
   attention: 'Needs attention',
