@@ -16,8 +16,8 @@ const json = (value: unknown) => JSON.stringify(value, null, 2)
 
 /** Method and path of each route that the panel may call, and the people who may call it. */
 function routesText(): string {
-  const { getHealth, sendBatch } = declaredRoutes
-  const all: Record<string, Route> = { ...adminRoutes, ...reportRoutes, getHealth, sendBatch }
+  const { getHealth, sendBatch, putCosts } = declaredRoutes
+  const all: Record<string, Route> = { ...adminRoutes, ...reportRoutes, getHealth, sendBatch, putCosts }
   const routes = Object.fromEntries(
     Object.entries(all).map(([name, { method, path, roles, fresh }]) => [
       name,

@@ -126,6 +126,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     barriers.push(...(await findBarriers(page)))
     for (const [path, ready] of [
       ['performance', '[role=grid]'],
+      ['costs', '.snippet'],
       ['ltv', '.figure'],
       ['installs', '[role=grid]'],
       ['find?q=nothing', '.empty'],

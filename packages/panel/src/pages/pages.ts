@@ -14,6 +14,8 @@ export interface Page {
   roles: readonly Role[]
   /** Whether it shows one app. */
   of_app: boolean
+  /** Shows the dates above it; pages of numbers always do. */
+  dated?: true
   /** Takes an id in its path. */
   id?: true
   load: () => Promise<{ default: ComponentType }>
@@ -50,7 +52,7 @@ export const pages = [
   },
   {
     ...{ name: 'installs', title: 'Installs', key: 'i', group: 'Traffic', roles: routes.listAppInstalls.roles },
-    ...{ of_app: true, load: () => import('./installs/page.tsx') },
+    ...{ of_app: true, dated: true, load: () => import('./installs/page.tsx') },
   },
   {
     ...{ name: 'install', title: 'Install', roles: routes.getAppInstall.roles, of_app: true, id: true },
@@ -59,6 +61,10 @@ export const pages = [
   {
     ...{ name: 'find', title: 'Find', key: 'f', group: 'Traffic', roles: lookers, of_app: true },
     load: () => import('./find/page.tsx'),
+  },
+  {
+    ...{ name: 'costs', title: 'Costs', key: 'k', group: 'Set-up', roles: routes.costsOfApp.roles, of_app: true },
+    ...{ dated: true, load: () => import('./costs/page.tsx') },
   },
   {
     ...{ name: 'apps', title: 'Apps and keys', key: 'a', group: 'Set-up', roles: routes.listApps.roles },

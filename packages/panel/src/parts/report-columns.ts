@@ -30,12 +30,14 @@ function columnsOf<Name extends ReportName>(name: Name): DataColumn<ReportRow<Na
 /** A column of a report, such as one that rows have only on request. */
 export function columnOf<Row extends object>(name: string, numeric: boolean, description = ''): DataColumn<Row> {
   const write = writerOf(name) ?? (numeric ? (fractional(name) as (value: never) => string) : undefined)
+  const width = name === 'day' ? 130 : name.endsWith('_ms') ? 220 : undefined
   return {
     id: name,
     name: titleOf(name),
     help: description.replaceAll('`', ''),
     numeric,
     value: (row) => asCell((row as Record<string, unknown>)[name]),
+    ...(width !== undefined && { width }),
     ...(write && { write }),
   }
 }

@@ -50,7 +50,7 @@ function Inside() {
           <SmallRail place={place} />
           <h1>{page?.title}</h1>
           <div className="bar-tools">
-            {page?.group === 'Numbers' || page?.name === 'installs' ? <DateRange /> : null}
+            {page?.group === 'Numbers' || page?.dated ? <DateRange /> : null}
             {place.app !== null && <FindDialog />}
             <AccountMenu me={place.me} />
           </div>

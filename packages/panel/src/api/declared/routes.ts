@@ -656,5 +656,9 @@ export const routes = {
   "sendBatch": {
     "method": "POST",
     "path": "/event"
+  },
+  "putCosts": {
+    "method": "PUT",
+    "path": "/api/v1/costs"
   }
 } as const

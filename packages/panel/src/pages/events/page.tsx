@@ -1,22 +1,27 @@
+import type { ReportRow } from '@tributary/contracts/reports'
 import { useMemo } from 'react'
 import { compact, count, money, rate } from '../../api/numbers.ts'
 import { LineChart } from '../../parts/charts.tsx'
 import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { reports } from '../../parts/report-columns.ts'
-import { type EventTotal, eventsByName, totalsOf } from './chart.ts'
+import { topLines } from '../../parts/top-lines.ts'
+import { type EventTotal, totalsOf } from './chart.ts'
 import { useEvents } from './query.ts'
 import { texts } from './texts.ts'
 
 const idOfRow = (row: { day: string; event_name: string }) => `${row.day} ${row.event_name}`
 const idOfTotal = ({ event_name }: EventTotal) => event_name
 
+const linesOf = (rows: readonly ReportRow<'events'>[], days: readonly string[]) =>
+  topLines(rows, days, { nameOf: (row) => row.event_name, figureOf: (row) => row.events, others: texts.others })
+
 /** What the app sends: by day and name. */
 export default function Events() {
   const { app_id, query, days, events } = useEvents()
   const rows = events.data?.rows ?? []
   const totals = useMemo(() => totalsOf(rows), [rows])
-  const { points, series } = useMemo(() => eventsByName(rows, days, texts.others), [rows, days])
+  const { points, series } = useMemo(() => linesOf(rows, days), [rows, days])
   const all = totals.reduce((sum, one) => sum + one.events, 0)
   const columns: DataColumn<EventTotal>[] = [
     { id: 'event_name', name: texts.name, value: ({ event_name }) => event_name },

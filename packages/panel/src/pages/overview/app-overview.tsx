@@ -6,9 +6,10 @@ import { Fault } from '../../parts/fault.tsx'
 import { Figure } from '../../parts/figure.tsx'
 import { FirstEvent } from '../../parts/first-event.tsx'
 import { reports } from '../../parts/report-columns.ts'
+import { topLines } from '../../parts/top-lines.ts'
 import type { App } from '../../shell/session.ts'
 import { Attention } from './attention.tsx'
-import { byDay, installsByPartner, returnOf } from './chart.ts'
+import { byDay, returnOf } from './chart.ts'
 import { Freshness } from './freshness.tsx'
 import { useOverview } from './query.ts'
 import { Quota } from './quota.tsx'
@@ -25,7 +26,11 @@ export function AppOverview({ app }: { app: App }) {
   const spent = costs.data && revenue.data && returnOf(costs.data.rows, revenue.data.rows)
   const spentBefore = costsBefore.data && revenueBefore.data && returnOf(costsBefore.data.rows, revenueBefore.data.rows)
   const isNew = figures !== undefined && figures.events.now === 0 && figures.events.before === 0
-  const { points, series, total } = installsByPartner(installs.data?.rows ?? [], days, texts.others)
+  const { points, series, total } = topLines(installs.data?.rows ?? [], days, {
+    nameOf: (row) => row.partner,
+    figureOf: (row) => row.installs,
+    others: texts.others,
+  })
   return (
     <>
       <div className="line">

@@ -6,7 +6,7 @@ import { dayOfFigure } from './state.ts'
 interface Course {
   rows: readonly ReportRow<'performance'>[]
   /** The value of a row that its line is of. */
-  valueOf: (row: ReportRow<'performance'>) => string
+  lineOf: (row: ReportRow<'performance'>) => string
   values: readonly string[]
   nameOf: (value: string) => string
   figure: string
@@ -24,7 +24,7 @@ export function linesOf({ rows, values, figure, absent, days, group, ...course }
   const series = values.map((value, n): Series => ({ key: `v${n}`, name: course.nameOf(value) }))
   const n = dayOfFigure(figure)
   const begins = days ?? [...new Set(rows.map(({ day }) => day ?? ''))].toSorted()
-  const found = new Map(rows.map((row) => [`${row.day} ${course.valueOf(row)}`, row as Record<string, unknown>]))
+  const found = new Map(rows.map((row) => [`${row.day} ${course.lineOf(row)}`, row as Record<string, unknown>]))
   const points = begins.map((day): Point => {
     const isOver = n === null || maturityOf(day, group, n, course.now_ms, course.until_ms) === 'mature'
     const own = values.map((value, index) => {

@@ -30,7 +30,7 @@ export function Course({ state, figure }: { state: State; figure: string }) {
       linesOf({
         ...{ rows, days, group, figure, until_ms, nameOf },
         values: dimension === undefined ? [texts.all] : values,
-        valueOf: (row) => (dimension === undefined ? texts.all : (row[dimension] ?? '')),
+        lineOf: (row) => (dimension === undefined ? texts.all : (row[dimension] ?? '')),
         absent: isSum(figure) && figure !== 'cost_usd' && figure !== 'clicks' ? 0 : null,
         now_ms: serverNow(),
       }),
