@@ -127,6 +127,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     for (const [path, ready] of [
       ['performance', '[role=grid]'],
       ['costs', '.snippet'],
+      ['skan', '.empty'],
       ['ltv', '.figure'],
       ['installs', '[role=grid]'],
       ['find?q=nothing', '.empty'],

@@ -47,6 +47,10 @@ export const pages = [
     load: () => import('./events/page.tsx'),
   },
   {
+    ...{ name: 'skan', title: 'SKAN', key: 's', group: 'Numbers', roles: readers, of_app: true },
+    load: () => import('./skan/page.tsx'),
+  },
+  {
     ...{ name: 'live', title: 'Live', key: 'l', group: 'Traffic', roles: routes.watchApp.roles, of_app: true },
     load: () => import('./live/page.tsx'),
   },
