@@ -128,6 +128,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ['performance', '[role=grid]'],
       ['costs', '.snippet'],
       ['skan', '.empty'],
+      ['fraud', '[role=grid]'],
       ['ltv', '.figure'],
       ['installs', '[role=grid]'],
       ['find?q=nothing', '.empty'],

@@ -63,6 +63,10 @@ export const pages = [
     load: () => import('./install/page.tsx'),
   },
   {
+    ...{ name: 'fraud', title: 'Fraud', key: 'r', group: 'Traffic', roles: routes.getFraud.roles, of_app: true },
+    ...{ dated: true, load: () => import('./fraud/page.tsx') },
+  },
+  {
     ...{ name: 'find', title: 'Find', key: 'f', group: 'Traffic', roles: lookers, of_app: true },
     load: () => import('./find/page.tsx'),
   },

@@ -100,7 +100,9 @@ const Empty = () => (
 )
 
 function Tiles({ all, stale }: { all: Sums; stale: boolean }) {
-  const revenue = all.decoded ? `$${compact(all.revenue_min_usd)} – $${compact(all.revenue_max_usd)}` : none
+  const revenue = all.decoded
+    ? `$${compact(Math.round(all.revenue_min_usd))} – $${compact(Math.round(all.revenue_max_usd))}`
+    : none
   const exact = all.decoded ? `${money(all.revenue_min_usd)} – ${money(all.revenue_max_usd)}` : none
   const tiles = [
     [texts.installs, count(all.installs), exactly(all.installs)],
