@@ -1,7 +1,6 @@
 import type { ReportDimension } from '@tributary/contracts/report-parameters'
 import { declaredReports } from '../../api/declared/reports.ts'
 import type { Period } from '../../api/maturity.ts'
-import type { Words } from '../../shell/words.ts'
 
 export const dimensions: readonly ReportDimension[] = declaredReports.performance.filters
 export const dimensions_max = 5
@@ -11,6 +10,9 @@ export const periods: readonly Period[] = ['none', 'day', 'week', 'month']
 const path: readonly ReportDimension[] = ['partner', 'campaign', 'ad_group', 'creative', 'country']
 /** What an upload of costs can name. */
 const costDimensions = new Set<ReportDimension>(['partner', 'campaign', 'ad_group', 'country'])
+
+/** Words of an address. */
+type Words = Readonly<Record<string, string | undefined>>
 
 const isDimension = (text: string): text is ReportDimension => (dimensions as readonly string[]).includes(text)
 
