@@ -134,6 +134,9 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ['find?q=nothing', '.empty'],
       [`apps?open=${demo.APP_ID}`, '.plain-table'],
       ['new-app', 'form'],
+      [`links?open=${demo.LINK_ID}`, '[role=grid]'],
+      ['links?open=new', 'form'],
+      ['health', '[role=grid]'],
     ] as const) {
       await open(`${path}${path.includes('?') ? '&' : '?'}app=${demo.APP_ID}`, ready)
       barriers.push(...(await findBarriers(page)))

@@ -71,7 +71,11 @@ export const pages = [
     load: () => import('./find/page.tsx'),
   },
   {
-    ...{ name: 'costs', title: 'Costs', key: 'k', group: 'Set-up', roles: routes.costsOfApp.roles, of_app: true },
+    ...{ name: 'links', title: 'Links', key: 'k', group: 'Set-up', roles: routes.listLinks.roles },
+    ...{ of_app: true, dated: true, load: () => import('./links/page.tsx') },
+  },
+  {
+    ...{ name: 'costs', title: 'Costs', key: 'm', group: 'Set-up', roles: routes.costsOfApp.roles, of_app: true },
     ...{ dated: true, load: () => import('./costs/page.tsx') },
   },
   {
@@ -81,6 +85,10 @@ export const pages = [
   {
     ...{ name: 'new-app', title: 'New app', roles: [...routes.createApp.roles, ...routes.createCompany.roles] },
     ...{ of_app: false, load: () => import('./new-app/page.tsx') },
+  },
+  {
+    ...{ name: 'health', title: 'Health', key: 'h', group: 'Set-up', roles: routes.listAttention.roles },
+    ...{ of_app: false, load: () => import('./health/page.tsx') },
   },
 ] as const satisfies readonly Page[]
 export type PageName = (typeof pages)[number]['name']

@@ -2,8 +2,15 @@ import { useState } from 'react'
 import { Button } from 'react-aria-components'
 import { Scroller } from './scroller.tsx'
 
+interface CopyProps {
+  text: string
+  label?: string
+  /** What is copied, where more than one button stands. */
+  name?: string
+}
+
 /** Copies a text, and says so. */
-export function CopyButton({ text, label = 'Copy' }: { text: string; label?: string }) {
+export function CopyButton({ text, label = 'Copy', name }: CopyProps) {
   const [copied, setCopied] = useState(false)
   const copy = async () => {
     await navigator.clipboard.writeText(text)
@@ -11,7 +18,11 @@ export function CopyButton({ text, label = 'Copy' }: { text: string; label?: str
     setTimeout(() => setCopied(false), 2000)
   }
   return (
-    <Button className="button small" onPress={() => void copy()}>
+    <Button
+      className="button small"
+      {...(name !== undefined && { 'aria-label': `${label} ${name}` })}
+      onPress={() => void copy()}
+    >
       <span aria-live="polite">{copied ? 'Copied' : label}</span>
     </Button>
   )

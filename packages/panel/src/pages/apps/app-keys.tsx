@@ -1,4 +1,4 @@
-import { Button, Dialog, DialogTrigger, Form, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { Button, Form } from 'react-aria-components'
 import type { Output } from '../../api/call.ts'
 import { count, none, time } from '../../api/numbers.ts'
 import { isFault, useConfirmed } from '../../parts/confirmed.tsx'
@@ -6,6 +6,7 @@ import { Snippet } from '../../parts/copy-button.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Scroller } from '../../parts/scroller.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
+import { Sure } from '../../parts/sure.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
 import type { App } from '../../shell/session.ts'
 import { useChangeApp, useMintKey, useRevokeKey, useRotate, useServerKeys } from './query.ts'
@@ -126,36 +127,7 @@ function KeyRow({ value: { key_id, label, display, status, last_used_ms, request
       <td className="number">{count(requests_24h)}</td>
       <td>
         {status === 'active' && (
-          <DialogTrigger>
-            <Button className="button small danger" aria-label={`${texts.revoke} ${label}`}>
-              {texts.revoke}
-            </Button>
-            <ModalOverlay className="overlay" isDismissable>
-              <Modal className="modal">
-                <Dialog role="alertdialog">
-                  {({ close }) => (
-                    <>
-                      <Heading slot="title">{label}</Heading>
-                      <p>{texts.revokeSure}</p>
-                      {revoke.error !== null && <Fault error={revoke.error} />}
-                      <div className="modal-buttons">
-                        <Button className="button" onPress={close} autoFocus>
-                          {texts.cancel}
-                        </Button>
-                        <Button
-                          className="button danger"
-                          isPending={revoke.isPending}
-                          onPress={() => revoke.mutate(key_id, { onSuccess: close })}
-                        >
-                          {texts.revoke}
-                        </Button>
-                      </div>
-                    </>
-                  )}
-                </Dialog>
-              </Modal>
-            </ModalOverlay>
-          </DialogTrigger>
+          <Sure action={texts.revoke} subject={label} help={texts.revokeSure} work={() => revoke.mutateAsync(key_id)} />
         )}
       </td>
     </tr>

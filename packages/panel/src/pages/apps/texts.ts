@@ -23,7 +23,6 @@ export const texts = {
   mint: 'Make the key',
   revoke: 'Revoke',
   revokeSure: 'Revoke this key? Within 10 seconds its requests answer 401. It cannot be undone.',
-  cancel: 'Cancel',
   done: 'Done',
   password: 'Your password',
   passwordHelp: 'A key needs a password of the last 15 minutes.',
