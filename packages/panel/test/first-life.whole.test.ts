@@ -136,7 +136,9 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ['new-app', 'form'],
       [`links?open=${demo.LINK_ID}`, '[role=grid]'],
       ['links?open=new', 'form'],
+      ['audit-log', '[role=grid]'],
       ['health', '[role=grid]'],
+      ['people?open=new', '[role=grid]'],
     ] as const) {
       await open(`${path}${path.includes('?') ? '&' : '?'}app=${demo.APP_ID}`, ready)
       barriers.push(...(await findBarriers(page)))

@@ -87,6 +87,14 @@ export const pages = [
     ...{ of_app: false, load: () => import('./new-app/page.tsx') },
   },
   {
+    ...{ name: 'people', title: 'People', key: 'u', group: 'Set-up', roles: routes.listPeople.roles },
+    ...{ of_app: false, load: () => import('./people/page.tsx') },
+  },
+  {
+    ...{ name: 'audit-log', title: 'Audit log', key: 't', group: 'Set-up', roles: routes.readAuditLog.roles },
+    ...{ of_app: false, load: () => import('./audit-log/page.tsx') },
+  },
+  {
     ...{ name: 'health', title: 'Health', key: 'h', group: 'Set-up', roles: routes.listAttention.roles },
     ...{ of_app: false, load: () => import('./health/page.tsx') },
   },

@@ -7,15 +7,17 @@ interface PageLinkProps {
   page: PageName
   id?: string
   words?: Words
+  /** Keeps all words of this address, for another state of the same page. */
+  kept?: true
   className?: string
   children: ReactNode
 }
 
 /** A link to a page, with the app and the dates of this one. */
-export const PageLink = ({ page, id, words = {}, className, children }: PageLinkProps) => (
+export const PageLink = ({ page, id, words = {}, kept, className, children }: PageLinkProps) => (
   <Link
     to={pathTo(page, id) as never}
-    search={((now: Words) => ({ ...sharedWords(now), ...words })) as never}
+    search={((now: Words) => ({ ...(kept ? now : sharedWords(now)), ...words })) as never}
     className={className}
     activeProps={{ 'aria-current': 'page' }}
     activeOptions={{ includeSearch: false }}

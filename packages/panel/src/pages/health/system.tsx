@@ -16,7 +16,6 @@ const looks = { caughtUp: 'good', behind: 'warn', late: 'bad' } as const
 
 const consumerColumns: DataColumn<Consumer>[] = [
   { id: 'name', name: texts.consumer, value: ({ name }) => name },
-  { id: 'topic', name: texts.topic, value: ({ topic }) => topic },
   {
     ...{ id: 'state', name: texts.state, value: (one: Consumer) => texts[stateOf(one)] },
     cell: (one) => <span className={`pill ${looks[stateOf(one)]}`}>{texts[stateOf(one)]}</span>,
@@ -26,6 +25,7 @@ const consumerColumns: DataColumn<Consumer>[] = [
     ...{ id: 'oldest', name: texts.oldest, numeric: true, value: (one: Consumer) => one.oldest_unwritten_ms },
     write: duration as never,
   },
+  { id: 'topic', name: texts.topic, value: ({ topic }) => topic },
 ]
 const bindingColumns: DataColumn<Binding>[] = [
   { id: 'name', name: texts.binding, value: ({ name }) => name.replaceAll('_', ' ') },
