@@ -136,8 +136,10 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ['new-app', 'form'],
       [`links?open=${demo.LINK_ID}`, '[role=grid]'],
       ['links?open=new', 'form'],
+      ['cv-schema', 'form'],
       ['audit-log', '[role=grid]'],
       ['health', '[role=grid]'],
+      ['privacy', 'form'],
       ['people?open=new', '[role=grid]'],
     ] as const) {
       await open(`${path}${path.includes('?') ? '&' : '?'}app=${demo.APP_ID}`, ready)

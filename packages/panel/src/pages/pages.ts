@@ -79,12 +79,20 @@ export const pages = [
     ...{ dated: true, load: () => import('./costs/page.tsx') },
   },
   {
+    ...{ name: 'cv-schema', title: 'CV schema', key: 'b', group: 'Set-up', roles: routes.getCvSchema.roles },
+    ...{ of_app: true, load: () => import('./cv-schema/page.tsx') },
+  },
+  {
     ...{ name: 'apps', title: 'Apps and keys', key: 'a', group: 'Set-up', roles: routes.listApps.roles },
     ...{ of_app: false, load: () => import('./apps/page.tsx') },
   },
   {
     ...{ name: 'new-app', title: 'New app', roles: [...routes.createApp.roles, ...routes.createCompany.roles] },
     ...{ of_app: false, load: () => import('./new-app/page.tsx') },
+  },
+  {
+    ...{ name: 'privacy', title: 'Privacy', key: 'y', group: 'Set-up', roles: routes.requestErasure.roles },
+    ...{ of_app: true, load: () => import('./privacy/page.tsx') },
   },
   {
     ...{ name: 'people', title: 'People', key: 'u', group: 'Set-up', roles: routes.listPeople.roles },

@@ -147,8 +147,7 @@ const columns: DataColumn<Entry>[] = [
   { id: 'actor', width: 220, name: texts.actor, value: ({ actor }) => actor },
   { id: 'action', name: texts.action, value: ({ action }) => action },
   { id: 'subject', width: 260, name: texts.subject, value: ({ subject }) => subject },
-  { id: 'change', width: 300, name: texts.change, value: (entry) => summaryOf(entry) },
-  { id: 'ip', name: texts.ip, value: ({ ip }) => ip },
+  { id: 'change', width: 340, name: texts.change, value: (entry) => summaryOf(entry) },
 ]
 const idOf = ({ id }: Entry) => String(id)
 
