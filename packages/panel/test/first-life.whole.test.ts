@@ -140,6 +140,7 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ['audit-log', '[role=grid]'],
       ['health', '[role=grid]'],
       ['privacy', 'form'],
+      ['account', '[role=grid]'],
       ['people?open=new', '[role=grid]'],
     ] as const) {
       await open(`${path}${path.includes('?') ? '&' : '?'}app=${demo.APP_ID}`, ready)

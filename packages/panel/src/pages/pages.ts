@@ -106,6 +106,10 @@ export const pages = [
     ...{ name: 'health', title: 'Health', key: 'h', group: 'Set-up', roles: routes.listAttention.roles },
     ...{ of_app: false, load: () => import('./health/page.tsx') },
   },
+  {
+    ...{ name: 'account', title: 'Your account', roles: routes.listAttention.roles, of_app: false },
+    load: () => import('./account/page.tsx'),
+  },
 ] as const satisfies readonly Page[]
 export type PageName = (typeof pages)[number]['name']
 

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover, Separator } from 'react-aria-components'
 import { call, forgetAnswers } from '../api/call.ts'
 import { applyTheme, areKeysOn, readTheme, switchKeys, type Theme, themes } from './preferences.ts'
+import { useOpen } from './words.ts'
 
 const themeNames: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
 
@@ -12,6 +13,7 @@ export function AccountMenu({ me }: { me: Me }) {
   const [theme, setTheme] = useState(readTheme)
   const [keys, setKeys] = useState(areKeysOn)
   const client = useQueryClient()
+  const open = useOpen()
   const signOut = async () => {
     await call('signOut', {}).catch(() => {})
     forgetAnswers()
@@ -59,6 +61,9 @@ export function AccountMenu({ me }: { me: Me }) {
             </MenuItem>
           </MenuSection>
           <Separator className="separator" />
+          <MenuItem id="account" className="list-item" onAction={() => open('account')}>
+            Your account
+          </MenuItem>
           <MenuItem id="out" className="list-item" onAction={() => void signOut()}>
             Sign out
           </MenuItem>
