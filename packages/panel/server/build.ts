@@ -21,7 +21,8 @@ async function buildPanel(): Promise<void> {
     await build({ root: panel_dir, logLevel: 'error', build: { outDir: unfinished, emptyOutDir: true } })
     const files = (await readdir(unfinished, { recursive: true })).filter((file) => compressible.test(file))
     for (const file of files) await compress(join(unfinished, file))
-    await removeOthers(dirname(built.dir), [basename(unfinished)])
+    // Only the folder of builds holds nothing else.
+    if (given_dir === undefined || given_dir === builtPanel().dir) await removeOthers(dirname(built.dir), [basename(unfinished)])
     await rename(unfinished, built.dir)
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })

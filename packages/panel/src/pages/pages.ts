@@ -100,7 +100,7 @@ export const pages = [
   },
   {
     ...{ name: 'audit-log', title: 'Audit log', key: 't', group: 'Set-up', roles: routes.readAuditLog.roles },
-    ...{ of_app: false, load: () => import('./audit-log/page.tsx') },
+    ...{ of_app: false, dated: true, load: () => import('./audit-log/page.tsx') },
   },
   {
     ...{ name: 'health', title: 'Health', key: 'h', group: 'Set-up', roles: routes.listAttention.roles },

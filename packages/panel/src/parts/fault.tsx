@@ -4,7 +4,7 @@ import { ApiError, explain } from '../api/api-error.ts'
 /** An error as a person can act on it: its code, what it means, and what to do. */
 export function Fault({ error, retry }: { error: unknown; retry?: () => void }) {
   const { code, meaning, fix, docs } = explain(error)
-  const request_id = error instanceof ApiError ? error.request_id : undefined
+  const { request_id, field } = error instanceof ApiError ? error : {}
   return (
     <div className="fault" role="alert">
       <p>
@@ -12,6 +12,11 @@ export function Fault({ error, retry }: { error: unknown; retry?: () => void }) 
       </p>
       <p className="quiet">
         Code {docs === null ? <code>{code}</code> : <a href={docs}>{code}</a>}
+        {field !== undefined && (
+          <>
+            , field <code>{field}</code>
+          </>
+        )}
         {request_id !== undefined && (
           <>
             , request <code>{request_id}</code>

@@ -1,5 +1,3 @@
-import { ApiError } from '../api/api-error.ts'
-
 /** What a form gives: texts without the space around them; undefined where nothing was typed. */
 export function givenOf(form: HTMLFormElement): (name: string) => string | undefined {
   const given = new FormData(form)
@@ -8,7 +6,3 @@ export function givenOf(form: HTMLFormElement): (name: string) => string | undef
 
 /** Words of a list, separated by commas or spaces. */
 export const listOf = (text: string | undefined): string[] => text?.split(/[\s,]+/).filter((word) => word !== '') ?? []
-
-/** An error of one field, for the form that holds it: `countries.0` is of `countries`. */
-export const fieldFaults = (error: unknown): Record<string, string> =>
-  error instanceof ApiError && error.field !== undefined ? { [error.field.split('.')[0]!]: error.message } : {}

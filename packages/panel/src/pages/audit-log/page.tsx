@@ -6,6 +6,7 @@ import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { givenOf } from '../../parts/given.ts'
+import { Scroller } from '../../parts/scroller.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
@@ -110,7 +111,7 @@ function OneEntry({ entry }: { entry: Entry }) {
         ]}
       />
       {changes.length > 0 && (
-        <div className="scroll">
+        <Scroller className="scroll" label={texts.change}>
           <table className="plain-table">
             <thead>
               <tr>
@@ -129,7 +130,7 @@ function OneEntry({ entry }: { entry: Entry }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroller>
       )}
     </section>
   )

@@ -30,7 +30,6 @@ export function NewVersion({ app_id, live }: NewVersionProps) {
       </header>
       <Form
         className="form"
-        validationErrors={notJson === null ? {} : { json: texts.notJson(notJson.message) }}
         onSubmit={(event) => {
           event.preventDefault()
           publish.reset()
@@ -51,6 +50,11 @@ export function NewVersion({ app_id, live }: NewVersionProps) {
           <TextArea className="input mono" rows={16} spellCheck={false} />
           <FieldError className="field-fault" />
         </TextField>
+        {notJson !== null && (
+          <p className="field-fault" role="alert">
+            {texts.notJson(notJson.message)}
+          </p>
+        )}
         {compare.error !== null && notJson === null && <Fault error={compare.error} />}
         <div>
           <Button type="submit" className="button" isPending={compare.isPending}>

@@ -1,14 +1,14 @@
 import { Button, Form } from 'react-aria-components'
 import { Snippet } from '../../parts/copy-button.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { fieldFaults, givenOf, listOf } from '../../parts/given.ts'
+import { givenOf, listOf } from '../../parts/given.ts'
 import { TextInput } from '../../parts/text-input.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import type { App } from '../../shell/session.ts'
 import { useMakeLink } from './query.ts'
 import { texts } from './texts.ts'
 
-/** Makes a link, and shows its URL. The service checks the fields; what it refuses stands at the field. */
+/** Makes a link, and shows its URL. The service checks the fields. */
 export function NewLink({ app }: { app: App }) {
   const make = useMakeLink()
   const needed = app.platform === 'ios' ? 'store_id' : 'bundle_id'
@@ -27,7 +27,6 @@ export function NewLink({ app }: { app: App }) {
       {make.data !== undefined && <Snippet label={texts.made} text={make.data.url} />}
       <Form
         className="form"
-        validationErrors={fieldFaults(make.error)}
         onSubmit={(event) => {
           event.preventDefault()
           const form = event.currentTarget

@@ -1,7 +1,7 @@
 import { Button, Form } from 'react-aria-components'
 import { Snippet } from '../../parts/copy-button.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { fieldFaults, givenOf } from '../../parts/given.ts'
+import { givenOf } from '../../parts/given.ts'
 import { TextInput } from '../../parts/text-input.tsx'
 import { useInvite } from './query.ts'
 import { useRoleFields } from './role-fields.tsx'
@@ -18,7 +18,6 @@ export function Invite({ company_id }: { company_id: string | undefined }) {
       {invite.data?.invitation_url === null && <p role="status">{texts.mailed}</p>}
       <Form
         className="form narrow"
-        validationErrors={fieldFaults(invite.error)}
         onSubmit={(event) => {
           event.preventDefault()
           const form = event.currentTarget
