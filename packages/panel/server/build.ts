@@ -22,7 +22,8 @@ async function buildPanel(): Promise<void> {
     const files = (await readdir(unfinished, { recursive: true })).filter((file) => compressible.test(file))
     for (const file of files) await compress(join(unfinished, file))
     // Only the folder of builds holds nothing else.
-    if (given_dir === undefined || given_dir === builtPanel().dir) await removeOthers(dirname(built.dir), [basename(unfinished)])
+    if (given_dir === undefined || given_dir === builtPanel().dir)
+      await removeOthers(dirname(built.dir), [basename(unfinished)])
     await rename(unfinished, built.dir)
   } catch (error) {
     await rm(unfinished, { recursive: true, force: true })

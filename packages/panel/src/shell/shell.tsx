@@ -14,7 +14,6 @@ import { Rail } from './rail.tsx'
 import { hasRole, type Place, usePlace, usePlaces } from './session.ts'
 import { useSetWords } from './words.ts'
 
-
 /** What stands around each page. It shows no page before it knows who is here. */
 export function Shell() {
   const { me, places, error } = usePlaces()
