@@ -2,8 +2,8 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import { CodedError } from '@tributary/contracts/errors'
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { type BuiltPanel, builtPanel } from './built-panel.ts'
-import { waitingPage } from './waiting-page.ts'
+import { type BuiltPanel, builtPanel, panel_dir } from './built-panel.ts'
+import { waiting_script, waitingPage } from './waiting-page.ts'
 
 const types: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
@@ -61,6 +61,15 @@ export const panel = (built: BuiltPanel = builtPanel()): FastifyPluginAsync => {
     const unlisted = { config: { unlisted: true } }
     app.get('/admin', unlisted, (_request, reply) => reply.redirect('/admin/'))
     app.get('/admin/', unlisted, sendPage)
+    app.get('/admin/icon.svg', unlisted, (_request, reply) =>
+      reply
+        .headers(headers)
+        .type(types['.svg']!)
+        .send(readFileSync(join(panel_dir, 'src', 'icon.svg'))),
+    )
+    app.get('/admin/waiting.js', unlisted, (_request, reply) =>
+      reply.headers(headers).header('cache-control', 'no-cache').type(types['.js']!).send(waiting_script),
+    )
     app.get<{ Params: { name: string } }>('/admin/assets/:name', unlisted, (request, reply) => {
       reply.headers(headers).header('cache-control', 'public, max-age=31536000, immutable')
       return sendFile(find() ?? new Map(), `assets/${request.params.name}`, request, reply)

@@ -1,4 +1,7 @@
-/** The page of `/admin/` until the panel is built. It needs no script: the browser loads it again. */
+/** Loads the page again. A refresh by the document alone does not where the address has a fragment, as the first link has. */
+export const waiting_script = 'setTimeout(() => location.reload(), 1000)'
+
+/** The page of `/admin/` until the panel is built. */
 export function waitingPage(failed: boolean): string {
   const [title, text] = failed
     ? [
@@ -9,7 +12,8 @@ export function waitingPage(failed: boolean): string {
   return [
     '<!doctype html><html lang="en"><head><meta charset="utf-8">',
     '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">',
-    ...(failed ? [] : ['<meta http-equiv="refresh" content="1">']),
+    ...(failed ? [] : ['<script src="/admin/waiting.js" defer></script>']),
+    '<link rel="icon" href="/admin/icon.svg" type="image/svg+xml">',
     `<title>${title}</title></head><body><main><h1>${title}</h1><p>${text}</p>`,
     '<p><a href="/docs">Documentation</a></p></main></body></html>',
   ].join('\n')

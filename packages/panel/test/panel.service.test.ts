@@ -32,11 +32,11 @@ function build() {
 }
 
 it('says that it is being built and loads itself again, says that a build failed, and shows the panel once it is built', async () => {
-  expect((await get('/admin/overview')).body).toMatch(/http-equiv="refresh"[\s\S]*is being built/)
+  expect((await get('/admin/overview')).body).toMatch(/waiting.js[\s\S]*is being built/)
   writeFileSync(built.failure, 'a fault of a source')
   const failed = await get('/admin/')
   expect(failed.body).toContain('could not be built')
-  expect(failed.body).not.toMatch(/refresh|a fault of a source/)
+  expect(failed.body).not.toMatch(/waiting.js|a fault of a source/)
   build()
   expect((await get('/admin/')).body).toContain('<title>Tributary</title>')
 })
