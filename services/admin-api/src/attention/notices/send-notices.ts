@@ -30,12 +30,12 @@ export interface NoticeDeps extends LookDeps, Pick<AdminApiDeps, 'registry'> {
  */
 export function sendNotices(deps: NoticeDeps): (stop: AbortSignal) => Promise<void> {
   const { pool, now, targets, troubles, logger, registry } = deps
-  if (targets.length === 0) return async () => {}
   const counter = sharedMetric(registry, Counter, {
     name: 'tributary_attention_notices_total',
     help: 'Tries to send a daily notice of what needs attention.',
     labelNames: ['target', 'result'],
   })
+  if (targets.length === 0) return async () => {}
   const ids = targets.map(({ id }) => id)
   const byId = new Map(targets.map((target) => [target.id, target]))
   let unsent: NoticeKey[] = []
