@@ -33,7 +33,11 @@ describe('the document', () => {
     const deps = { registry, logger, now: Date.now, admin_token: 'x'.repeat(32) } as never
     createHealth({ checks: {}, now: Date.now, registry }).routes(app)
     const gateways = [ingestGateway(deps), linkGateway(deps), postbackGateway(deps)]
-    for (const plugin of [...gateways, reportApi({ ...(deps as object), people: deps } as never), adminApi(deps)])
+    for (const plugin of [
+      ...gateways,
+      reportApi({ ...(deps as object), people: deps, raw: deps } as never),
+      adminApi(deps),
+    ])
       await app.register(plugin)
     await app.ready()
     const served = routes

@@ -70,7 +70,8 @@ const users = [...roles.matchAll(/CREATE USER IF NOT EXISTS (\w+)/g)].map(([, us
 it('lets the report API read and nothing else', () => {
   const rights = rightsOf('tributary_report_api')
   expect(rights.length).toBeGreaterThan(5)
-  for (const right of rights) expect(right).toMatch(/^(SELECT ON tributary\.\w+|SYSTEM SYNC REPLICA ON tributary\.\*)$/)
+  for (const right of rights)
+    expect(right).toMatch(/^(SELECT ON (tributary\.\w+|system\.replicas)|SYSTEM SYNC REPLICA ON tributary\.\*)$/)
 })
 
 it.each(['admin_api', 'replayer'])('lets %s write nothing', (user) => {
