@@ -103,8 +103,8 @@ export const writerMutants: readonly Mutant[] = [
     rule: 'docs/decisions/log.md#a-batch-has-an-intent-in-the-offset-metadata',
     promise: 'a batch is committed only when it is handled',
     file: batch,
-    from: 'return callHandle(context, chunk, progress, take, { fence, tombstones })',
-    to: 'void callHandle(context, chunk, progress, take, { fence, tombstones })\n    return { dead: new Map(), dropped: new Map(), written: 0, state: progress.state }',
+    from: 'return callHandle(context, chunk, progress, take, { fence, ...pinned })',
+    to: 'void callHandle(context, chunk, progress, take, { fence, ...pinned })\n    return { dead: new Map(), dropped: new Map(), written: 0, state: progress.state }',
     tests: batch_tests,
   },
   {
