@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { relative } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
 import type { Reporter, TestModule } from 'vitest/node'
 import { findKeptLeaks } from '../log-check/find-leaks.ts'
 import { type FailedFile, findHungFiles } from './hung-files.ts'
@@ -81,9 +82,15 @@ function seconds(module: TestModule): number {
 /** Names of failed tests with the first lines of their errors. They stand at the end, because a cut log keeps its last lines. */
 function failures(modules: readonly TestModule[]): string[] {
   const lines: string[] = []
-  const add = (what: string, errors: readonly { message: string }[] | undefined) => {
+  const add = (what: string, errors: readonly { message: string; diff?: string }[] | undefined) => {
     const why = (errors?.[0]?.message ?? '').split('\n').slice(0, 3).join(' ')
-    lines.push(`FAILED ${what}: ${why.slice(0, 400)}`)
+    const differing = stripVTControlCharacters(errors?.[0]?.diff ?? '')
+      .split('\n')
+      .filter((line) => /^[-+] {2}/.test(line))
+    lines.push(
+      `FAILED ${what}: ${why.slice(0, 400)}`,
+      ...differing.slice(0, 6).map((line) => `  ${line.slice(0, 200)}`),
+    )
   }
   for (const module of modules.filter((module) => module.state() === 'failed')) {
     const file = relative(process.cwd(), module.moduleId)

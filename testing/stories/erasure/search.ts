@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Dirent, readdirSync, readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Pool } from 'pg'
@@ -64,12 +64,28 @@ export async function searchPostgres(pool: Pool, needles: Needles): Promise<stri
 
 /** Names and bytes of all files below a folder whose names end so; zipped ones are read as what they inflate to. */
 export function searchFiles(dir: string, needles: Needles, placeOf: (name: string) => string, ending = ''): string[] {
-  const names = readdirSync(dir, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith(ending))
-  return names.flatMap((name) => {
-    const path = join(dir, name)
-    const bytes = statSync(path).isFile() ? readFileSync(path) : Buffer.alloc(0)
+  return entriesBelow(dir).flatMap((entry) => {
+    const path = join(entry.parentPath, entry.name)
+    const name = relative(dir, path)
+    if (!name.endsWith(ending)) return []
+    const bytes = (entry.isFile() && whileThere(() => readFileSync(path))) || Buffer.alloc(0)
     return found(placeOf(name), `${name}\n${inflated(bytes).toString('latin1')}`, needles)
   })
+}
+
+/** Everything below a folder. A running server removes parts meanwhile: what is gone holds nothing. */
+function entriesBelow(dir: string): Dirent[] {
+  const entries = whileThere(() => readdirSync(dir, { withFileTypes: true })) ?? []
+  return entries.flatMap((entry) => [entry, ...(entry.isDirectory() ? entriesBelow(join(dir, entry.name)) : [])])
+}
+
+function whileThere<T>(read: () => T): T | null {
+  try {
+    return read()
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
 }
 
 /** The inflated bytes, or the bytes themselves when they are no gzip. */
