@@ -5,6 +5,9 @@ import type { Misfit } from './define-consumer.ts'
 import { doneNote, isOtherLog, log_replaced, type Progress, sourceOf, startLog, startProgress } from './intent.ts'
 import type { PutBack } from './reconcile-offsets.ts'
 
+/** Somebody put the group elsewhere, as `tributary rebuild` does. */
+const offset_moved = 'offset_moved'
+
 /**
  * A name that sorts by the time at which it was made, so the newer of two logs sorts last. It sorts after the log
  * before (`after`) even if a clock named that one too late.
@@ -41,8 +44,10 @@ export async function takeOverPartition<T>(
   if (misfit === null) return { progress, rewound: false }
   const isBeyond = committed.offset > chunk.end_offset
   goOnAsNewLog(context, progress, chunk, misfit.reason, isBeyond ? chunk.records[0]!.offset : committed.offset)
+  // Lost rows are written again, with a later time of storing: who copies rows by that time would have them twice.
+  const isStoredAgain = misfit.reread ? misfit.reason !== log_replaced : misfit.reason === offset_moved
+  if (isStoredAgain) await context.consumer.stamps?.startEpoch()
   if (!misfit.reread) return { progress, rewound: false }
-  if (misfit.reason !== log_replaced) await context.consumer.stamps?.startEpoch()
   const earliest = await earliestOf(context, chunk)
   // The rewind comes first: until the commit is there, the next owner of the partition finds the same misfit.
   await chunk.rewind(earliest)
@@ -64,7 +69,7 @@ export function goOnAsNewLog<T>(
   metrics.misfits.inc({ consumer: consumer.name, reason })
   misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
   // Somebody moved the offsets on purpose, or another process put them back at its start and logged it.
-  logger[reason === 'offset_moved' ? 'warn' : 'error'](
+  logger[reason === offset_moved ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },
     'log, committed offset and tables do not fit together: goes on under a new identity of the log, counts nothing twice',
   )
@@ -86,7 +91,7 @@ async function misfitOf<T>(context: BatchContext<T>, chunk: Chunk, progress: Pro
   const { topic, partition, end_offset } = chunk
   const { next, state, intent } = progress
   // An offset without a note does not come from a consumer: somebody moved it.
-  if (!progress.noted) return { reason: 'offset_moved', reread: false }
+  if (!progress.noted) return { reason: offset_moved, reread: false }
   // An offset beyond the end made reading begin at the earliest record by itself.
   if (next > end_offset) return { reason: 'log_ends_before', reread: false }
   const firstAfter = (ms: number) => broker.firstOffsetAfter(topic, partition, ms)

@@ -2,7 +2,7 @@ import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryStamps } from '@tributary/testing/twins/memory-stamps'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { allDone, Crash, letter, now, reader, readToEnd, start, topic, until } from './letters.ts'
+import { allDone, Crash, group, letter, now, reader, readToEnd, start, topic, until } from './letters.ts'
 
 test('a batch that is found declared keeps its time of storing, on every try of every process', async () => {
   const broker = memoryBroker(1, now)
@@ -70,6 +70,17 @@ test('tables that lack rows begin an epoch, and another log does not', async () 
   lacks = false
   await until(allDone(broker), 'the second reading')
   await (await running).close()
+  expect(stamps.epochs).toBe(1)
+})
+
+test('an offset that somebody moved begins an epoch: what the tables lack is stored again, later', async () => {
+  const broker = memoryBroker(1, now)
+  const stamps = memoryStamps(now)
+  const consumer = { ...reader(() => {}), stamps }
+  await broker.publish([letter('a'), letter('b')])
+  await readToEnd(broker, { consumer })
+  await broker.moveGroup(group, topic.name, [{ partition: 0, offset: 0 }])
+  await readToEnd(broker, { consumer })
   expect(stamps.epochs).toBe(1)
 })
 
