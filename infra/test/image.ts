@@ -50,7 +50,7 @@ export async function buildImage(dir: string): Promise<void> {
   }
   // The node of the image, which runs these tests too.
   const env = { ...process.env, PATH: `${dirname(process.execPath)}:${process.env.PATH}` }
-  for (const command of run) await promisify(execFile)('sh', ['-ec', command], { cwd: dir, env, timeout: 120_000 })
+  for (const command of run) await promisify(execFile)('sh', ['-ec', command], { cwd: dir, env, timeout: 300_000 })
 }
 
 interface IgnoreRule {
