@@ -71,8 +71,9 @@ export const panel = (built: BuiltPanel = builtPanel()): FastifyPluginAsync => {
       reply.headers(headers).header('cache-control', 'no-cache').type(types['.js']!).send(waiting_script),
     )
     app.get<{ Params: { name: string } }>('/admin/assets/:name', unlisted, (request, reply) => {
-      reply.headers(headers).header('cache-control', 'public, max-age=31536000, immutable')
-      return sendFile(find() ?? new Map(), `assets/${request.params.name}`, request, reply)
+      // A file that is not there may come with the next build, or from another process.
+      reply.headers(headers).header('cache-control', 'no-cache')
+      return sendFile(find() ?? new Map(), `assets/${request.params.name}`, request, reply, for_ever)
     })
     for (const path of ['/admin/:page', '/admin/:page/:id'])
       app.get<{ Params: { page: string } }>(path, unlisted, (request, reply) => {
@@ -85,11 +86,13 @@ export const panel = (built: BuiltPanel = builtPanel()): FastifyPluginAsync => {
 const readFiles = (dir: string): Files =>
   new Map(globSync('**/*.*', { cwd: dir }).map((name) => [name, readFileSync(join(dir, name))]))
 
-function sendFile(files: Files, name: string, { headers }: FastifyRequest, reply: FastifyReply) {
+const for_ever = 'public, max-age=31536000, immutable'
+
+function sendFile(files: Files, name: string, { headers }: FastifyRequest, reply: FastifyReply, cache = 'no-cache') {
   const type = types[extname(name)]
   const bytes = files.get(name)
   if (bytes === undefined || type === undefined) throw new CodedError('not_found')
-  reply.type(type)
+  reply.type(type).header('cache-control', cache)
   const accepted = headers['accept-encoding'] ?? ''
   const encoding = encodings.find((one) => accepted.includes(one.name) && files.has(`${name}${one.end}`))
   if (encoding === undefined) return reply.send(bytes)

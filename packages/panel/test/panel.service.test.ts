@@ -62,3 +62,13 @@ it('answers nothing in place of the API, of a file that is gone, or outside of i
   for (const path of ['/admin/api', '/admin/api/v1', '/admin/assets/old.js', '/admin/assets/..%2f..%2fsecret.js'])
     expect([path, (await get(path)).statusCode]).toEqual([path, 404])
 })
+
+it('lets no browser keep that a file is not there: a build that is to come has it', async () => {
+  const asked = '/admin/assets/main-1a2b.js'
+  const early = await get(asked)
+  expect([early.statusCode, early.headers['cache-control']]).toEqual([404, 'no-cache'])
+  build()
+  expect((await get(asked)).body).toBe('let whole')
+  const old = await get('/admin/assets/old.js')
+  expect([old.statusCode, old.headers['cache-control']]).toEqual([404, 'no-cache'])
+})
