@@ -1,4 +1,3 @@
-import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
 import { clock_ms } from './stamps.ts'
 
@@ -12,24 +11,23 @@ export interface SealedRaw {
 
 /**
  * Promises that no row comes with a stamp below the present, but for batches at work. No later stamp is below it, so an
- * idle partition holds nothing back and nobody has to state its time (docs/raw.md#time-of-storing).
+ * idle partition holds nothing back and nobody has to state its time (docs/raw.md#time-of-storing). Each statement is a
+ * transaction of its own: a reader that stands still between them must hold no lock, for which each batch would wait.
  */
-export const sealRaw = (pool: Pool, consumer: string): Promise<SealedRaw> =>
-  inTransaction(pool, async (client) => {
-    type Sealed = { sealed_ms: string; epoch: string }
-    // Waits for the stamps that are being given.
-    const sealed = await client.query<Sealed>(
-      `UPDATE raw_clock SET sealed_ms = greatest(sealed_ms, ${clock_ms}) RETURNING sealed_ms, epoch`,
-    )
-    const { sealed_ms, epoch } = sealed.rows[0]!
-    const open = await client.query<{ least_ms: string | null }>(
-      'SELECT min(one) AS least_ms FROM raw_stamps, unnest(open_ms) AS one WHERE consumer = $1',
-      [consumer],
-    )
-    const least_ms = open.rows[0]?.least_ms ?? null
-    const next_ms = Number(sealed_ms) + 1
-    return { complete_until_ms: least_ms === null ? next_ms : Math.min(next_ms, Number(least_ms)), epoch }
-  })
+export async function sealRaw(pool: Pool, consumer: string): Promise<SealedRaw> {
+  // Waits for the stamps that are being given: the next statement sees all that are not above.
+  const sealed = await pool.query<{ sealed_ms: string; epoch: string }>(
+    `UPDATE raw_clock SET sealed_ms = greatest(sealed_ms, ${clock_ms}) RETURNING sealed_ms, epoch`,
+  )
+  const { sealed_ms, epoch } = sealed.rows[0]!
+  const open = await pool.query<{ least_ms: string | null }>(
+    'SELECT min(one) AS least_ms FROM raw_stamps, unnest(open_ms) AS one WHERE consumer = $1',
+    [consumer],
+  )
+  const least_ms = open.rows[0]?.least_ms ?? null
+  const next_ms = Number(sealed_ms) + 1
+  return { complete_until_ms: least_ms === null ? next_ms : Math.min(next_ms, Number(least_ms)), epoch }
+}
 
 /** A stamp for rows of PostgreSQL itself, which become visible with this transaction. */
 export async function stampTransaction(client: PoolClient): Promise<number> {
