@@ -3,6 +3,7 @@ import { day_ms, limits } from '@tributary/contracts/limits'
 import type { Pool, PoolClient } from 'pg'
 import type { RawWindow } from './raw-sql.ts'
 import { stampTransaction } from './seal.ts'
+import { clock_ms } from './stamps.ts'
 
 /** What an erasure took: an install with all its rows up to a mark, or a click of it. */
 export interface ErasedThing {
@@ -29,10 +30,13 @@ export async function noteRawErasures(
   )
 }
 
-/** Removes what readers had the time to follow: the ids of erased installs and clicks end here. */
-export async function forgetRawErasures(pool: Pool, now_ms: number): Promise<void> {
-  const before_ms = now_ms - limits.raw_erasures_kept_days * day_ms
-  await pool.query('DELETE FROM raw_erasures WHERE stored_at_ms < $1', [before_ms])
+/**
+ * Removes what readers had the time to follow: the ids of erased installs and clicks end here. The clock that stamped them
+ * decides. By that of a process, one that is ahead for a moment would let erased people stay in all copies.
+ */
+export async function forgetRawErasures(pool: Pool): Promise<void> {
+  const kept_ms = limits.raw_erasures_kept_days * day_ms
+  await pool.query(`DELETE FROM raw_erasures WHERE stored_at_ms < ${clock_ms} - $1::bigint`, [kept_ms])
 }
 
 /** SQL of ClickHouse that gives the erasures of a window, and the end of the window: before the given one when there are too many. */

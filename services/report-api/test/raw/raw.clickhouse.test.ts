@@ -244,6 +244,17 @@ test('erasures come by the time at which they were done, and too many of them in
   expect(rowsOf(many.body)).toHaveLength(limits.raw_erasures_max)
   const rest = await ask(`erasures?${windowOf(Number(many.headers['x-until-ms']), Date.now() + hour_ms)}`, { key })
   expect(rowsOf(rest.body).map(({ install_uuid }) => install_uuid)).toEqual(['last'])
-  await forgetRawErasures(db.pool, Date.now() + 63 * day_ms)
-  expect((await ask(path(), { key })).body).toBe('')
+})
+
+test('erasures are forgotten after 62 days of the clock that stamped them, whatever that of a process says', async () => {
+  const { pool } = db
+  const stamps = 'SELECT count(*)::int AS left FROM raw_erasures'
+  const before = (await pool.query(stamps)).rows[0].left
+  expect(before).toBeGreaterThan(0)
+  vi.setSystemTime(Date.now() + 63 * day_ms)
+  await forgetRawErasures(pool).finally(() => vi.useRealTimers())
+  expect((await pool.query(stamps)).rows[0].left).toBe(before)
+  await pool.query('UPDATE raw_erasures SET stored_at_ms = stored_at_ms - $1', [63 * day_ms])
+  await forgetRawErasures(pool)
+  expect((await pool.query(stamps)).rows[0].left).toBe(0)
 })

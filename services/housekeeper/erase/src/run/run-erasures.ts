@@ -77,7 +77,7 @@ export async function runErasures(deps: EraserDeps, run: number, signal: AbortSi
   if (await deps.clickhouse.isInserting('eraser/')) {
     throw new CodedError('unavailable', { message: 'an earlier statement of the eraser is still at work' })
   }
-  await forgetRawErasures(deps.pool, deps.now())
+  await forgetRawErasures(deps.pool)
   const locked = await findLockedApps(deps)
   if (locked.length > 0) deps.logger.error({ locked }, 'erasures wait: the salts of their apps cannot be decrypted')
   const failures = openFailures(deps, signal)
