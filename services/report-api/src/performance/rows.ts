@@ -34,14 +34,21 @@ interface Figures<Money> {
 type Row = ReportRow<'performance'>
 type Totals = NonNullable<ReportMeta['totals']>
 
+/** What a row counts; money is BigInt, or text of one. */
+type Counted = Figures<string | bigint>
+/** A row needs all figures, the order of many groups one. */
+type FigureOf = (one: Counted) => number | null
+
 /** The rows of a page, ordered as the request says; groups come by day and dimensions. */
 export function pageOf(groups: readonly Group[], shown: Shown): Row[] {
   const { sort, limit, offset } = shown
-  const page = (rows: readonly Group[]) => rows.slice(offset, offset + limit).map((one) => rowOf(one, shown))
+  const figures = figuresOf(shown)
+  const page = (rows: readonly Group[]) => rows.slice(offset, offset + limit).map((one) => rowOf(one, figures, shown))
   if (sort === undefined) return page(groups)
   const field = sort.replace(/^-/, '')
   const sign = sort === field ? 1 : -1
-  const keyed = groups.map((group) => ({ group, key: keyOf(rowOf(group, shown), field) }))
+  const keyOf = keyOfField(field, figures)
+  const keyed = groups.map((group) => ({ group, key: keyOf(group) }))
   // The sort is stable: equals stay by day and dimensions.
   return page(keyed.sort((a, b) => nullLast(a.key, b.key) ?? sign * compare(a.key!, b.key!)).map(({ group }) => group))
 }
@@ -49,9 +56,8 @@ export function pageOf(groups: readonly Group[], shown: Shown): Row[] {
 type Key = number | Buffer | null
 
 /** Texts are ordered by their UTF-8 bytes, as the engine orders them. */
-function keyOf(row: Row, field: string): Key {
-  const value = Reflect.get(row, field) as string | number | null
-  return typeof value === 'string' ? Buffer.from(value) : value
+function keyOfField(field: string, figures: Record<string, FigureOf>): (group: Group) => Key {
+  return figures[field] ?? ((group) => Buffer.from(Reflect.get(group, field) as string))
 }
 
 const nullLast = (a: Key, b: Key): number | undefined =>
@@ -59,23 +65,21 @@ const nullLast = (a: Key, b: Key): number | undefined =>
 const compare = (a: number | Buffer, b: number | Buffer): number =>
   typeof a === 'number' ? a - (b as number) : Buffer.compare(a, b as Buffer)
 
-function rowOf(group: Group, shown: Shown): Row {
-  const keys = shown.by.map((one) => [one, group[one]])
-  const { revenue, cost, revenues } = group
-  const money = { revenue: BigInt(revenue), cost: BigInt(cost), revenues: revenues.map(BigInt) }
-  return {
-    ...(shown.group !== 'none' && { day: group.day }),
-    ...Object.fromEntries(keys),
-    ...figuresOf({ ...group, ...money }, shown),
-  }
-}
+const rowOf = (group: Group, figures: Record<string, FigureOf>, shown: Shown): Row => ({
+  ...(shown.group !== 'none' && { day: group.day }),
+  ...Object.fromEntries(shown.by.map((one) => [one, group[one]])),
+  ...valuesOf(group, figures),
+})
+
+const valuesOf = (one: Counted, figures: Record<string, FigureOf>) =>
+  Object.fromEntries(Object.entries(figures).map(([name, figure]) => [name, figure(one)])) as Totals
 
 /** The figures of all groups together. No install and no payer is in two of them. */
 export function totalsOf(groups: readonly Group[], shown: Shown): Totals {
   const count = (of: (group: Group) => number) => groups.reduce((sum, group) => sum + of(group), 0)
   const money = (of: (group: Group) => string | undefined) =>
     groups.reduce((sum, group) => sum + BigInt(of(group) ?? 0), 0n)
-  return figuresOf(
+  return valuesOf(
     {
       clicks: count(({ clicks }) => clicks),
       installs: count(({ installs }) => installs),
@@ -89,32 +93,41 @@ export function totalsOf(groups: readonly Group[], shown: Shown): Totals {
       retained: shown.days.map((_, n) => count(({ retained }) => retained[n] ?? 0)),
       revenues: shown.days.map((_, n) => money(({ revenues }) => revenues[n])),
     },
-    shown,
+    figuresOf(shown),
   )
 }
 
-function figuresOf(one: Figures<bigint>, { days, hasClicks, hasCosts }: Shown): Totals {
-  const { installs, reinstalls, fraud_flagged, purchases, payers, revenue } = one
-  const cost = hasCosts && one.costs > 0 ? one.cost : null
-  const roas = (money: bigint) => (cost === null || cost === 0n ? null : factoredRatio(money, cost))
-  const of_days = days.map((n, at): Record<`d${number}_${string}`, number | null> => {
-    const came = n === 0 ? installs : (one.retained[at] ?? 0)
-    const earned = one.revenues[at] ?? 0n
-    return {
-      [`d${n}_retained`]: came,
+/** What works out each figure of a row, in the order of its fields. */
+function figuresOf({ days, hasClicks, hasCosts }: Shown): Record<string, FigureOf> {
+  const costOf = (one: Counted) => (hasCosts && one.costs > 0 ? BigInt(one.cost) : null)
+  const perCost = (money: bigint, cost: bigint | null) =>
+    cost === null || cost === 0n ? null : factoredRatio(money, cost)
+  const usd = (cost: bigint | null, sharers = 1) => (cost === null || sharers === 0 ? null : factoredUsd(cost, sharers))
+  const of_days = days.flatMap((n, at): [string, FigureOf][] => {
+    const came = ({ installs, retained }: Counted) => (n === 0 ? installs : (retained[at] ?? 0))
+    const earned = ({ revenues }: Counted) => BigInt(revenues[at] ?? 0)
+    return [
+      [`d${n}_retained`, came],
       // An install that goes while the engine reads must not make a rate above 1.
-      [`d${n}_rate`]: installs === 0 ? 0 : Math.min(1, Math.round((came * 10_000) / installs) / 10_000),
-      [`d${n}_revenue_usd`]: factoredUsd(earned),
-      [`d${n}_roas`]: roas(earned),
-    }
+      [
+        `d${n}_rate`,
+        (one) => (one.installs === 0 ? 0 : Math.min(1, Math.round((came(one) * 10_000) / one.installs) / 10_000)),
+      ],
+      [`d${n}_revenue_usd`, (one) => factoredUsd(earned(one))],
+      [`d${n}_roas`, (one) => perCost(earned(one), costOf(one))],
+    ]
   })
   return {
-    clicks: hasClicks ? one.clicks : null,
-    ...{ installs, reinstalls, fraud_flagged, purchases, payers },
-    revenue_usd: factoredUsd(revenue),
-    cost_usd: cost === null ? null : factoredUsd(cost),
-    cpi_usd: cost === null || installs === 0 ? null : factoredUsd(cost, installs),
-    roas: roas(revenue),
-    ...Object.assign({}, ...of_days),
+    clicks: ({ clicks }) => (hasClicks ? clicks : null),
+    installs: ({ installs }) => installs,
+    reinstalls: ({ reinstalls }) => reinstalls,
+    fraud_flagged: ({ fraud_flagged }) => fraud_flagged,
+    purchases: ({ purchases }) => purchases,
+    payers: ({ payers }) => payers,
+    revenue_usd: ({ revenue }) => factoredUsd(BigInt(revenue)),
+    cost_usd: (one) => usd(costOf(one)),
+    cpi_usd: (one) => usd(costOf(one), one.installs),
+    roas: (one) => perCost(BigInt(one.revenue), costOf(one)),
+    ...Object.fromEntries(of_days),
   }
 }
