@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { ReportDimension } from '@tributary/contracts/report-parameters'
 import type { ReportMeta, ReportRow } from '@tributary/contracts/reports'
 import { factoredRatio, factoredUsd } from '@tributary/domain/money/money-usd'
@@ -39,16 +40,20 @@ type Counted = Figures<string | bigint>
 /** A row needs all figures, the order of many groups one. */
 type FigureOf = (one: Counted) => number | null
 
-/** The rows of a page, ordered as the request says; groups come by day and dimensions. */
-export function pageOf(groups: readonly Group[], shown: Shown): Row[] {
+/**
+ * The rows of a page, ordered as the request says; groups come by day and dimensions. There may be a hundred thousand: other requests
+ * have their turns meanwhile.
+ */
+export async function pageOf(groups: readonly Group[], shown: Shown): Promise<Row[]> {
   const { sort, limit, offset } = shown
   const figures = figuresOf(shown)
-  const page = (rows: readonly Group[]) => rows.slice(offset, offset + limit).map((one) => rowOf(one, figures, shown))
+  const page = (rows: readonly Group[]) =>
+    mapInTurns(rows.slice(offset, offset + limit), (one) => rowOf(one, figures, shown))
   if (sort === undefined) return page(groups)
   const field = sort.replace(/^-/, '')
   const sign = sort === field ? 1 : -1
   const keyOf = keyOfField(field, figures)
-  const keyed = groups.map((group) => ({ group, key: keyOf(group) }))
+  const keyed = await mapInTurns(groups, (group) => ({ group, key: keyOf(group) }))
   // The sort is stable: equals stay by day and dimensions.
   return page(keyed.sort((a, b) => nullLast(a.key, b.key) ?? sign * compare(a.key!, b.key!)).map(({ group }) => group))
 }
@@ -74,27 +79,36 @@ const rowOf = (group: Group, figures: Record<string, FigureOf>, shown: Shown): R
 const valuesOf = (one: Counted, figures: Record<string, FigureOf>) =>
   Object.fromEntries(Object.entries(figures).map(([name, figure]) => [name, figure(one)])) as Totals
 
-/** The figures of all groups together. No install and no payer is in two of them. */
-export function totalsOf(groups: readonly Group[], shown: Shown): Totals {
-  const count = (of: (group: Group) => number) => groups.reduce((sum, group) => sum + of(group), 0)
-  const money = (of: (group: Group) => string | undefined) =>
-    groups.reduce((sum, group) => sum + BigInt(of(group) ?? 0), 0n)
-  return valuesOf(
-    {
-      clicks: count(({ clicks }) => clicks),
-      installs: count(({ installs }) => installs),
-      reinstalls: count(({ reinstalls }) => reinstalls),
-      fraud_flagged: count(({ fraud_flagged }) => fraud_flagged),
-      purchases: count(({ purchases }) => purchases),
-      payers: count(({ payers }) => payers),
-      revenue: money(({ revenue }) => revenue),
-      costs: count(({ costs }) => costs),
-      cost: money(({ cost }) => cost),
-      retained: shown.days.map((_, n) => count(({ retained }) => retained[n] ?? 0)),
-      revenues: shown.days.map((_, n) => money(({ revenues }) => revenues[n])),
-    },
-    figuresOf(shown),
-  )
+/** The figures of all groups together, in turns too. No install and no payer is in two of them. */
+export async function totalsOf(groups: readonly Group[], shown: Shown): Promise<Totals> {
+  const counts = ['clicks', 'installs', 'reinstalls', 'fraud_flagged', 'purchases', 'payers', 'costs'] as const
+  const none = { clicks: 0, installs: 0, reinstalls: 0, fraud_flagged: 0, purchases: 0, payers: 0, costs: 0 }
+  const lists = { retained: shown.days.map(() => 0), revenues: shown.days.map(() => 0n) }
+  const sum = { ...none, revenue: 0n, cost: 0n, ...lists }
+  await mapInTurns(groups, (group) => {
+    for (const name of counts) sum[name] += group[name]
+    sum.revenue += BigInt(group.revenue)
+    sum.cost += BigInt(group.cost)
+    for (const [n, came] of group.retained.entries()) lists.retained[n]! += came
+    for (const [n, earned] of group.revenues.entries()) lists.revenues[n]! += BigInt(earned)
+  })
+  return valuesOf(sum, figuresOf(shown))
+}
+
+/** How long rows are made before others have a turn. */
+const slice_ms = 10
+
+async function mapInTurns<One, Made>(all: readonly One[], make: (one: One) => Made): Promise<Made[]> {
+  const made: Made[] = []
+  let until = performance.now() + slice_ms
+  for (const one of all) {
+    if (performance.now() > until) {
+      await nextTurn()
+      until = performance.now() + slice_ms
+    }
+    made.push(make(one))
+  }
+  return made
 }
 
 /** What works out each figure of a row, in the order of its fields. */

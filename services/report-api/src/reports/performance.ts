@@ -35,7 +35,8 @@ export const performanceReport: Report<'performance'> = async (
   const parts: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, ...partsOf(by, filters) }
   const known = windowDays(window)
   if (known === null) {
-    return { rows: [], all_rows: 0, missing_rates: [], totals: totalsOf([], { ...parts, sort, limit, offset }) }
+    const totals = await totalsOf([], { ...parts, sort, limit, offset })
+    return { rows: [], all_rows: 0, missing_rates: [], totals }
   }
   const { first_day, last_day } = known
   const hasClicks = parts.hasClicks && !(isOfSubs(filters) && (await hasFrozen(clickhouse, { app_id, ...known })))
@@ -57,7 +58,8 @@ export const performanceReport: Report<'performance'> = async (
   const sql = rowsSql({ ...asked, factors: Object.keys(factors) })
   const groups = await clickhouse.query<Group>(sql, { ...params, ...factors })
   if (groups.length > limits.report_grouped_rows_max) throw tooManyRows()
-  return { rows: pageOf(groups, shown), all_rows: groups.length, missing_rates, totals: totalsOf(groups, shown) }
+  const rows = await pageOf(groups, shown)
+  return { rows, all_rows: groups.length, missing_rates, totals: await totalsOf(groups, shown) }
 }
 
 async function hasFrozen(clickhouse: ReportSources['clickhouse'], params: Record<string, unknown>): Promise<boolean> {
