@@ -23,7 +23,7 @@ def living(rows: pd.DataFrame, dated_ms: pd.Series) -> pd.DataFrame:
 
 # The last row of an install is its verdict.
 installs = read("installs").sort_values(["stored_at_ms", "stored_index"]).drop_duplicates("install_uuid", keep="last")
-installs = living(installs, installs.received_at_ms)
+installs = living(installs, installs[["received_at_ms", "installed_at_ms"]].min(axis=1))
 installs = installs[installs.pending == 0]
 
 events = read("events")

@@ -11,7 +11,7 @@ FROM (
   FROM 'raw/installs/*.parquet'
 ) AS v
 LEFT JOIN erased AS e USING (install_uuid)
-WHERE nth = 1 AND pending = 0 AND received_at_ms > coalesce(up_to_ms, 0);
+WHERE nth = 1 AND pending = 0 AND least(received_at_ms, installed_at_ms) > coalesce(up_to_ms, 0);
 
 CREATE VIEW money AS
 SELECT install_uuid, currency, sum(revenue_micros) / 1e6 AS revenue
