@@ -6,8 +6,6 @@ export const reportLimits = {
   raw_window_days_max: 31,
   /** Raw answers of one process, of all apps; each app has one. */
   raw_answers_max: 4,
-  /** Raw answers of the apps of one company, so that slow readers of it leave room. */
-  raw_answers_of_company_max: 3,
   /** A reader of a raw answer that takes nothing for so long is cut off. */
   raw_stalled_ms_max: 60_000,
   /** Memory of a raw answer on the embedded engine. */

@@ -32,12 +32,12 @@ const formats = { jsonl: 'JSONEachRow', parquet: 'Parquet' } as const
 /** GET /api/v1/raw/{events,clicks,installs,erasures}: rows by the time of storing (docs/raw.md). */
 export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
   const { authorize, pool, clickhouse, embedded = false, logger, stalled_ms_max = limits.raw_stalled_ms_max } = deps
-  const takeSlot = createRawSlots(limits.raw_answers_max, limits.raw_answers_of_company_max)
+  const takeSlot = createRawSlots(limits.raw_answers_max)
 
   async function answer(name: RawTableName, request: FastifyRequest, reply: FastifyReply): Promise<Readable> {
-    const { app_id, company_id, key_id } = await authorize(request, reply)
+    const { app_id, key_id } = await authorize(request, reply)
     const asked = parseRaw(request.query as Record<string, unknown>)
-    const release = takeSlot({ app_id, company_id })
+    const release = takeSlot(app_id)
     // The engine may think for longer than a silent connection is kept.
     reply.raw.setTimeout(0, () => {})
     const gone = new AbortController()

@@ -31,7 +31,7 @@ export const errorMeanings: Record<string, string> = {
   "event_not_allowed_by_key": "The key has a list of allowed events without this one; the whole request is refused.",
   "scope_missing": "The key lacks the scope of this surface: events:write, reports:read, costs:write or raw:read.",
   "rate_limited": "Too many requests of a key, postbacks of an address or a day, erasure requests, reports at once, wrong admin tokens or passwords.",
-  "busy": "Another raw answer of the app is on its way, or three of other apps of the company, or four of all. Retry-After names a pause.",
+  "busy": "Another raw answer of the app is on its way, or four of other apps. Retry-After names a pause.",
   "unknown_parameter": "The report has no parameter of the name in field; message lists its parameters.",
   "invalid_since_until": "since_ms or until_ms is no integer.",
   "since_ms_must_be_less_than_until_ms": "The window is reversed or empty.",
