@@ -21,11 +21,15 @@ export interface PullOptions {
   folder: string
 }
 
-interface PulledFile {
-  name: string
-  rows: number
+/** A window of the time of storing: inclusive start and exclusive end, Unix epoch ms. */
+interface Window {
   since_ms: number
   until_ms: number
+}
+
+interface PulledFile extends Window {
+  name: string
+  rows: number
 }
 
 export interface Pulled {
@@ -34,11 +38,12 @@ export interface Pulled {
   complete_until_ms: number | null
 }
 
-/** What a folder holds, beside its files. */
+/** The state of a folder, which a file of it keeps. */
 interface FolderState {
+  /** Null before the first answer. */
   epoch: string | null
-  /** Ends of the windows of the files, by name. */
-  files: Map<string, { since_ms: number; until_ms: number }>
+  /** The windows of the files, by name. Those of a day follow each other. */
+  files: Map<string, Window>
 }
 
 /**
@@ -52,43 +57,42 @@ export async function pullRaw(options: PullOptions): Promise<Pulled> {
   const pulled: Pulled = { files: [], complete_until_ms: null }
   for (let at = since_ms; at < until_ms; ) {
     const end_ms = Math.min((Math.floor(at / day_ms) + 1) * day_ms, until_ms)
-    const reached_ms = endOfDay(state, at) === end_ms ? end_ms : await pullDay(options, { at, end_ms }, state, pulled)
+    const window = withPulled(state, { since_ms: at, until_ms: end_ms })
+    const reached_ms = window === null ? end_ms : await pullDay(options, window, state, pulled)
     if (reached_ms < end_ms) break
     at = end_ms
   }
   return pulled
 }
 
-/** Where the files of a day end that begin at a time and follow each other; the time itself without any. */
-function endOfDay({ files }: FolderState, at: number): number {
-  const day = Math.floor(at / day_ms)
-  const windows = [...files.values()].filter(({ since_ms }) => Math.floor(since_ms / day_ms) === day)
-  let end_ms = at
-  for (const one of windows.toSorted((a, b) => a.since_ms - b.since_ms)) {
-    if (one.since_ms !== end_ms) return at
-    end_ms = one.until_ms
-  }
-  return end_ms
+/** A window within a day, widened to what the files of the day hold; null when they hold it all. */
+function withPulled({ files }: FolderState, { since_ms, until_ms }: Window): Window | null {
+  const day = Math.floor(since_ms / day_ms)
+  const windows = [...files.values()].filter((one) => Math.floor(one.since_ms / day_ms) === day)
+  const start_ms = Math.min(...windows.map((one) => one.since_ms))
+  const end_ms = Math.max(...windows.map((one) => one.until_ms))
+  if (start_ms <= since_ms && until_ms <= end_ms) return null
+  return { since_ms: Math.min(since_ms, start_ms), until_ms: Math.max(until_ms, end_ms) }
 }
 
 /** Pulls a day, mostly into one file; a day whose rows come in several answers has several. Gives back how far it came. */
 async function pullDay(
   options: PullOptions,
-  { at, end_ms }: { at: number; end_ms: number },
+  { since_ms, until_ms }: Window,
   state: FolderState,
   pulled: Pulled,
 ): Promise<number> {
   const { table, format, folder } = options
-  const stem = `${table}-${new Date(at).toISOString().slice(0, 10)}`
+  const stem = `${table}-${new Date(since_ms).toISOString().slice(0, 10)}`
   const nameOf = (n: number) => (n === 1 ? `${stem}.${format}` : `${stem}.${n}.${format}`)
   // The first file may have more rows than before, those of later files too.
   for (let n = 2; state.files.has(nameOf(n)); n += 1) {
     await rm(join(folder, nameOf(n)), { force: true })
     state.files.delete(nameOf(n))
   }
-  let reached_ms = at
-  for (let n = 1; reached_ms < end_ms; n += 1) {
-    const { file, complete_until_ms } = await pullFile(options, nameOf(n), reached_ms, end_ms, state)
+  let reached_ms = since_ms
+  for (let n = 1; reached_ms < until_ms; n += 1) {
+    const { file, complete_until_ms } = await pullFile(options, nameOf(n), reached_ms, until_ms, state)
     pulled.files.push(file)
     pulled.complete_until_ms = complete_until_ms
     reached_ms = file.until_ms

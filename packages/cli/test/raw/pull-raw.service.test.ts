@@ -42,8 +42,8 @@ async function newFolder() {
   return folder
 }
 
-const pull = (folder: string, until_ms = day + 10 * day_ms) =>
-  pullRaw({ url: service.url, key: 'srv_x', table: 'events', format: 'jsonl', since_ms: day, until_ms, folder })
+const pull = (folder: string, until_ms = day + 10 * day_ms, since_ms = day) =>
+  pullRaw({ url: service.url, key: 'srv_x', table: 'events', format: 'jsonl', since_ms, until_ms, folder })
 const filesOf = async (folder: string) => (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted()
 const rowsOf = async (folder: string) =>
   (await Promise.all((await filesOf(folder)).map((name) => readFile(join(folder, name), 'utf8'))))
@@ -72,6 +72,20 @@ test('each day is a file, and a run goes on with the day that was not over', asy
     ['events-2026-06-03.jsonl', 1],
   ])
   expect(asked[0]).toBe('2026-06-02T00:00:00.000Z jsonl')
+  expect(await rowsOf(folder)).toEqual(stored.rows)
+})
+
+test('a run that begins or ends within a day keeps the rows of the day that an earlier run pulled', async () => {
+  const folder = await newFolder()
+  stored.rows = [noon(0) - 1, noon(0), noon(0) + 1]
+  stored.complete_until_ms = day + day_ms
+  await pull(folder, noon(0) + 1, noon(0))
+  expect(await rowsOf(folder)).toEqual([noon(0)])
+  await pull(folder, noon(0), day)
+  expect(await rowsOf(folder)).toEqual([noon(0) - 1, noon(0)])
+  await pull(folder, day + day_ms, noon(0))
+  expect(await rowsOf(folder)).toEqual(stored.rows)
+  expect((await pull(folder, noon(0) + 1, noon(0))).files).toEqual([])
   expect(await rowsOf(folder)).toEqual(stored.rows)
 })
 
