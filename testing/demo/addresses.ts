@@ -25,8 +25,6 @@ export async function drawAddresses(random: Random): Promise<Addresses> {
     if (tries % 10_000 === 0 && [...found.values()].every(({ length }) => length === each)) break
   }
   const any = [...found.values()].flat()
-  return {
-    of: (country) => random.oneOf(found.get(country)?.length ? found.get(country)! : any),
-    ofDatacenter: () => random.oneOf(datacenters.length > 0 ? datacenters : any),
-  }
+  const oneOf = (own: readonly string[] = []) => random.oneOf(own.length > 0 ? own : any)
+  return { of: (country) => oneOf(found.get(country)), ofDatacenter: () => oneOf(datacenters) }
 }

@@ -2,18 +2,6 @@
 export const reportLimits = {
   report_window_days_max: 365,
   report_limit_max: 1000,
-  /** The window of a raw answer. */
-  raw_window_days_max: 31,
-  /** Raw answers of one process, of all apps; each app has one. */
-  raw_answers_max: 4,
-  /** A reader of a raw answer that takes nothing for so long is cut off. */
-  raw_stalled_ms_max: 60_000,
-  /** Memory of a raw answer on the embedded engine. */
-  embedded_raw_memory_bytes_max: 300_000_000,
-  /** Rows of one answer of erasures: the window of a longer one ends earlier. */
-  raw_erasures_max: 10_000,
-  /** What was erased stands in raw erasures for so long. */
-  raw_erasures_kept_days: 62,
   report_limit_default: 100,
   report_window_default_ms: 30 * 24 * 3600 * 1000,
   /** Rows that one turn gives to a CSV answer of all rows (docs/decisions/reports.md#an-export-reads-its-rows-by-periods). */
@@ -39,6 +27,18 @@ export const reportLimits = {
   /** Numbers in the parameter `days` of a report, and the largest of them. */
   report_days_max: 10,
   report_day_max: 365,
+  /** The window of a raw answer. */
+  raw_window_days_max: 31,
+  /** Raw answers of one process, of all apps; each app has one. */
+  raw_answers_max: 4,
+  /** A reader of a raw answer that takes nothing for so long is cut off. */
+  raw_stalled_ms_max: 60_000,
+  /** Memory of a raw answer on the embedded engine. */
+  embedded_raw_memory_bytes_max: 300_000_000,
+  /** Rows of one answer of erasures: the window of a longer one ends earlier. */
+  raw_erasures_max: 10_000,
+  /** Time that raw erasures keep a row. */
+  raw_erasures_kept_days: 62,
   /** Newest decisions on an install that its record tells of; older ones are left out. */
   install_decisions_max: 1000,
   /** User ids of an install that its record tells of, from the first on. */

@@ -35,12 +35,12 @@ export interface RequestedRows {
   count_rows: boolean
 }
 
-/** What the rows of a report are of, and their order. */
+/** Period, dimensions and days of the rows of a report, and their order. */
 export interface RequestedForm {
   group: ReportGroup
   /** Days since the install, in any order; absent without the parameter. */
   days?: readonly number[] | undefined
-  /** Of the report `performance`, as `sort` is. */
+  /** Dimensions. Only for the report `performance`, as `sort` is. */
   by?: readonly ReportDimension[] | undefined
   /** A field of the row, with `-` before it for the greatest first. */
   sort?: string | undefined
@@ -65,7 +65,7 @@ const window_ms_max = limits.report_window_days_max * day_ms
 
 /**
  * Throws the first fault in the order of docs/rules.md#report-requests: unknown parameters, numbers, order of the window,
- * its size, limit, offset, then filters, `by`, `group`, `sort`, `days` and `format`.
+ * its size, limit, offset, then filters, `by`, `group`, `days`, `format` and `sort`.
  */
 export function parseParameters(report: ReportName, query: Query, now_ms: number): RequestedReport {
   refuseUnknown(report, query)
@@ -158,16 +158,11 @@ export function integer(value: unknown, fallback: number, code: PageError, field
 const upTo = (chars: number) => `It must be 1 to ${chars} characters, at most ${limits.report_filter_values_max} times.`
 const orEmpty = (chars: number) =>
   `It must be at most ${chars} characters, at most ${limits.report_filter_values_max} times.`
+const labelRule = orEmpty(limits.campaign_chars_max)
+const subRule = orEmpty(limits.click_value_chars_max)
 const filterRules: Record<string, string> = {
-  campaign: orEmpty(limits.campaign_chars_max),
-  ad_group: orEmpty(limits.campaign_chars_max),
-  creative: orEmpty(limits.campaign_chars_max),
-  link_id: orEmpty(limits.campaign_chars_max),
-  sub1: orEmpty(limits.click_value_chars_max),
-  sub2: orEmpty(limits.click_value_chars_max),
-  sub3: orEmpty(limits.click_value_chars_max),
-  sub4: orEmpty(limits.click_value_chars_max),
-  sub5: orEmpty(limits.click_value_chars_max),
+  ...{ campaign: labelRule, ad_group: labelRule, creative: labelRule, link_id: labelRule },
+  ...{ sub1: subRule, sub2: subRule, sub3: subRule, sub4: subRule, sub5: subRule },
   country: 'It must be a code of ISO 3166-1 alpha-2 such as DE.',
   event_name: upTo(limits.event_name_chars_max),
   partner: upTo(limits.partner_chars_max),

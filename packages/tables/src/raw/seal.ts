@@ -1,7 +1,7 @@
 import type { Pool, PoolClient } from 'pg'
 import { clock_ms } from './stamps.ts'
 
-/** What a reader of raw rows can rely on. */
+/** The promise to a reader of raw rows. */
 export interface SealedRaw {
   /** All rows with a lesser `stored_at_ms` are in the tables, Unix epoch ms. */
   complete_until_ms: number
@@ -13,8 +13,9 @@ export interface SealedRaw {
  * Promises that no row comes with a stamp below the present, but for batches at work. No later stamp is below it, so an
  * idle partition holds nothing back and nobody has to state its time (docs/raw.md#time-of-storing). Each statement is a
  * transaction of its own: a reader that stands still between them must hold no lock, for which each batch would wait.
+ * `consumer` writes the rows; null for those of PostgreSQL itself.
  */
-export async function sealRaw(pool: Pool, consumer: string): Promise<SealedRaw> {
+export async function sealRaw(pool: Pool, consumer: string | null): Promise<SealedRaw> {
   // Waits for the stamps that are being given: the next statement sees all that are not above.
   const sealed = await pool.query<{ sealed_ms: string; epoch: string }>(
     `UPDATE raw_clock SET sealed_ms = greatest(sealed_ms, ${clock_ms}) RETURNING sealed_ms, epoch`,

@@ -45,7 +45,7 @@ export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
       gone.abort()
       release()
     })
-    const { complete_until_ms, epoch } = await sealRaw(pool, rawTables[name].written_by ?? '')
+    const { complete_until_ms, epoch } = await sealRaw(pool, rawTables[name].written_by)
     const end_ms = Math.max(asked.since_ms, Math.min(asked.until_ms, complete_until_ms))
     const { sql, until_ms } = await selectOf(name, { app_id, since_ms: asked.since_ms, until_ms: end_ms })
     const statement = `${sql} SETTINGS ${settingsSql(statementSettings(embedded))}`
