@@ -55,7 +55,7 @@ const reportText = (name: ReportName): string => {
   return `  ${name}: ${json({ summary, description, filters, columns })},\n`
 }
 
-/** What each error means, by its row in docs/errors.md. */
+/** The meaning of each error, by its row in docs/errors.md. */
 async function errorsText(): Promise<string> {
   const page = await readFile(join(root, 'docs', 'errors.md'), 'utf8')
   const codes = new Set<string>(errorCatalogue.map(({ code }) => code))

@@ -74,7 +74,7 @@ export async function tap(world: DemoWorld, since_ms: number, progress: number):
 const mood = (at_ms: number, progress: number): number =>
   (0.75 + 0.6 * progress) * ([0, 6].includes(new Date(at_ms).getUTCDay()) ? 1.25 : 0.95)
 
-/** What happened since the clicks; the clock of the service stands at `until_ms`. */
+/** The events since the clicks; the clock of the service stands at `until_ms`. */
 export async function play(
   world: DemoWorld,
   tapped: readonly Tapped[],
@@ -122,7 +122,7 @@ export async function play(
   return newcomers.length
 }
 
-/** What Apple's devices say of installs after ads. */
+/** Postbacks of Apple's devices about installs after ads. */
 function postbackOf({ random, doors, signAak, ios_store_id }: DemoWorld): () => Promise<void> {
   const won = random.isIn(0.9)
   const token = signAak(
@@ -142,7 +142,7 @@ function postbackOf({ random, doors, signAak, ios_store_id }: DemoWorld): () => 
   return () => doors.postback(token, unsigned)
 }
 
-/** What the ads of a day cost, uploaded the next morning. */
+/** Costs of the ads of a day, uploaded the next morning. */
 export async function payFor(world: DemoWorld, day_start_ms: number, progress: number): Promise<void> {
   const { random, doors, costs_key } = world
   const day = new Date(day_start_ms).toISOString().slice(0, 10)

@@ -55,7 +55,7 @@ export const countries = all.map((country, n) => ({ country, weight: 1 / (n + 1.
 /** Installs a day that no ad brings. */
 export const organic_installs = { android: 34, ios: 46 }
 
-/** What people buy. */
+/** Products of the shop. */
 export const products = [
   { product_id: 'starter_pack', price: 1.99, weight: 50 },
   { product_id: 'no_ads', price: 4.99, weight: 25 },

@@ -59,7 +59,7 @@ export function installs(
   return { player, ip, install }
 }
 
-/** What a player does between two times: events of the app, and purchases that the backend verified. */
+/** Events of a player between two times, and purchases that the backend verified. */
 export function plays(random: Random, player: Player, since_ms: number, until_ms: number, is_first: boolean) {
   const none = { events: [] as DemoEvent[], purchases: [] as DemoEvent[] }
   const age_days = (since_ms - player.installed_at_ms) / day_ms

@@ -13,7 +13,7 @@ import {
 } from './history.ts'
 import { type ExpectedReport, inside, keyOfPeriod, type Question, sortedSet } from './question.ts'
 
-/** What the report is made of: events and money that count, newest verdicts, clicks and uploads of costs. */
+/** The sources of the report: events and money that count, newest verdicts, clicks and uploads of costs. */
 export interface PerformanceSources {
   events: readonly SentEvent[]
   money: readonly Money[]

@@ -10,7 +10,7 @@ export interface Question extends Partial<Record<ReportDimension, readonly strin
   group?: ReportGroup
   /** Days of cohorts, ltv and performance. */
   days?: readonly number[]
-  /** What rows of performance are of; partner and campaign by default. */
+  /** Dimensions of `performance`; partner and campaign by default. */
   by?: readonly ReportDimension[]
   sort?: string
   event_name?: readonly string[]
@@ -19,7 +19,7 @@ export interface Question extends Partial<Record<ReportDimension, readonly strin
 export interface ExpectedReport {
   rows: Record<string, string | number | null>[]
   missing_rates: string[]
-  /** Of performance alone. */
+  /** Only for `performance`. */
   totals?: Record<string, number | null>
 }
 

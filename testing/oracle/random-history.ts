@@ -68,7 +68,7 @@ const event = fc.record({
   again_ms: fc.constantFrom(null, null, 0, 2, -2),
 })
 
-/** What a click may say; pools are small, so that rows meet. */
+/** Labels of clicks; pools are small, so that rows meet. */
 const labels = {
   campaign: fc.constantFrom('', 'spring', 'Spring', 'ü'),
   ad_group: fc.constantFrom('', 'g'),

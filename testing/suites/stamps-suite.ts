@@ -9,7 +9,7 @@ export interface StampsSide {
   dispose(): Promise<void>
 }
 
-/** What every store of stamps promises. */
+/** The promises of every store of stamps. */
 export function stampsSuite(side: string, open: () => Promise<StampsSide>): void {
   describe(`stamps: ${side}`, () => {
     let stamps: StampStore

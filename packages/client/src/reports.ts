@@ -50,7 +50,7 @@ export interface PerformanceTotals {
   [field: string]: number | null
 }
 
-/** What rows of the report `performance` can be of. */
+/** Dimensions that rows of the report `performance` can have. */
 export type ReportDimension =
   | ('partner' | 'campaign' | 'ad_group' | 'creative' | 'link_id')
   | ('sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5' | 'country' | 'attribution_type')
@@ -68,7 +68,7 @@ export interface ReportParams {
    * `performance`: the whole window.
    */
   group?: 'day' | 'week' | 'month' | 'none' | undefined
-  /** What rows are of, besides the period: up to 5. Default: partner and campaign. Only for the report `performance`. */
+  /** Dimensions of the rows, besides the period: up to 5. Default: partner and campaign. Only for the report `performance`. */
   by?: readonly ReportDimension[] | undefined
   /** Field of the row to order by, with `-` from the greatest down. Only for the report `performance`. */
   sort?: string | undefined

@@ -32,7 +32,7 @@ export const reportPeriods = ['day', 'week', 'month'] as const
 export const reportGroups = [...reportPeriods, 'none'] as const
 export type ReportGroup = (typeof reportGroups)[number]
 
-/** What rows of the report `performance` can be of, besides a period. */
+/** Dimensions that rows of the report `performance` can have, besides a period. */
 export const reportDimensions = [
   ...(['partner', 'campaign', 'ad_group', 'creative', 'link_id'] as const),
   ...(['sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'country', 'attribution_type'] as const),

@@ -109,7 +109,7 @@ interface ReportDeclaration {
   example: object
 }
 
-/** What the newest verdict of an install says. */
+/** Filters by the newest verdict of an install, for rows without such a field. */
 const of_verdicts = ['partner', 'campaign', 'country', 'link_id'] as const
 
 /** Every report that can be requested; other names answer `unknown_report`. */
@@ -235,7 +235,7 @@ export function daysOf(name: ReportName, requested?: readonly number[]): number[
   return [...new Set([...declared.always, ...(requested ?? declared.default)])].toSorted((a, b) => a - b)
 }
 
-/** What a request says of the fields of its rows. */
+/** The parameters of a request that decide on the fields of its rows. */
 export interface RequestedFields {
   days?: readonly number[] | undefined
   by?: readonly ReportDimension[] | undefined
@@ -264,7 +264,7 @@ function groupedColumns(
   return [...(group === 'none' ? [] : ['day']), ...by, ...fixed.filter((field) => !keys.has(field))]
 }
 
-/** Whether the request says what rows are of. */
+/** True where a request names the dimensions of the rows. */
 export function isGrouped(name: ReportName): boolean {
   const declared: ReportDeclaration = reports[name]
   return declared.grouped === true

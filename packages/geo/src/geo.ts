@@ -20,7 +20,7 @@ export interface SharedGeo extends Geo {
   tables(): GeoTables
 }
 
-/** What the tables tell: the country of an address, or that its network is a hosting provider's. */
+/** Tables give the country of an address, or tell that its network is a hosting provider's. */
 export const kinds = ['countries', 'datacenters'] as const
 export type TableKind = (typeof kinds)[number]
 

@@ -20,7 +20,7 @@ const day_ms = 86_400_000
 /** 06:00 UTC. */
 const first_ms = Date.UTC(2026, 5, 1, limits.attention_notice_hour)
 
-/** What the webhook was sent, and what it answers. */
+/** Requests to the webhook, and its answer. */
 const posted: { key: unknown; body: ReturnType<typeof JSON.parse> }[] = []
 const answer = { status: 204, headers: {} as Record<string, string> }
 const hook = createServer(async (request: IncomingMessage, response) => {

@@ -93,7 +93,7 @@ export function clickOf(
   }
 }
 
-/** What is shown of a click to who follows its link. */
+/** The message to a person who follows the link of a click. */
 export function followedClick(
   { agent, query, address }: Visit,
   fate: Pick<FollowedClick, 'at_ms' | 'click_id' | 'stopped'>,

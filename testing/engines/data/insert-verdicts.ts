@@ -14,7 +14,7 @@ export interface TestDecision {
   reinstall: boolean
   flagged: boolean
   pending: boolean
-  /** What its click had, and the country of the install; empty when absent. */
+  /** Labels of its click, and the country of the install; empty when absent. */
   campaign?: string
   ad_group?: string
   creative?: string

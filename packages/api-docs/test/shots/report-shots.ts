@@ -70,7 +70,7 @@ export function rowShots(admin_token: string, { tenant }: Companies): Shot[] {
   ]
 }
 
-/** What raw data answers to those who may read it. */
+/** Answers of raw data, to a key that may read it. */
 function rawAnswersOf(route: string, path: string, headers: Record<string, string>): Shot[] {
   const shot = (code: string, query: string): Shot => ({ route, code, path: `${path}?${query}`, headers })
   return [

@@ -11,7 +11,7 @@ import { columnName, type Provider, type Row } from './provider.ts'
 
 export const providers: readonly Provider[] = [appsflyer, adjust, branch]
 
-/** How the export of a provider is read. */
+/** The form of an export. */
 export interface ExportForm {
   provider: Provider
   /** The column that names an install. */

@@ -6,7 +6,7 @@ import { RawClick, RawErasure, RawEvent, RawInstall } from './raw-rows.ts'
 
 interface RawTable {
   summary: string
-  /** What its rows are. */
+  /** Names the rows, for the reference. */
   description: string
   /** The columns, in their order. */
   row: z.ZodObject

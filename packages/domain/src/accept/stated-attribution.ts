@@ -17,7 +17,7 @@ export const findStatingFault: typeof findEventFault = (event, source, now_ms) =
   return { reason: 'invalid_field', field: 'attribution' } satisfies EventFault
 }
 
-/** What is wrong with the attribution of an event, for people. */
+/** The message of a refused attribution, for people. */
 export function statedMessage(event: Record<string, unknown>): string {
   if (event.event_name !== event_name) return `attribution belongs to ${event_name} alone.`
   const { error } = StatedAttribution.safeParse(event.attribution)

@@ -5,7 +5,7 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { Counter, type Registry } from 'prom-client'
 
-/** What waits to be written to the feed of an app or a link. */
+/** The next write to the feed of an app or a link. */
 export interface Feed {
   from: string
   total: number

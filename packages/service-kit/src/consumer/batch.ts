@@ -208,7 +208,7 @@ async function callHandle<T>(
   return tally
 }
 
-/** What a batch pins. A batch without any value pins nothing, because it has no effect. */
+/** Pins tombstones and stamp. A batch without any value pins nothing, because it has no effect. */
 async function pinnedOf<T>(
   { consumer }: BatchContext<T>,
   { partition }: Chunk,

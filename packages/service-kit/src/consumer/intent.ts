@@ -24,7 +24,7 @@ export interface Intent extends OffsetRange {
 /** A note that declares a batch: its reader finishes exactly the records from the offset up to `to`. */
 type Declared = Omit<Intent, 'from'>
 
-/** A note of before there were stamps lacks its own. */
+/** A note of a version without stamps lacks its stamp. */
 type ReadNote = LogNote & ((Omit<Declared, 'stored_at_ms'> & Partial<Declared>) | { to?: undefined })
 
 /** The note of every commit beside its offset, as JSON in the offset metadata (docs/decisions/log.md#a-log-has-an-identity). */

@@ -3,7 +3,7 @@ import { noTombstones, type Tombstones } from '@tributary/domain/erasure/tombsto
 import type { ConsumerDefinition, DecodedRecord } from './define-consumer.ts'
 import type { Progress } from './intent.ts'
 
-/** What a batch pinned; every try gets the same. */
+/** Tombstones and stamp of a batch; every try gets the same. */
 export interface Pinned {
   tombstones: Tombstones
   /** 0 for a consumer without stamps. */

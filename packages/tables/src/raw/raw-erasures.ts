@@ -5,14 +5,14 @@ import type { RawWindow } from './raw-sql.ts'
 import { stampTransaction } from './seal.ts'
 import { clock_ms } from './stamps.ts'
 
-/** What an erasure took: an install with all its rows up to a mark, or a click of it. */
+/** An install whose rows up to a mark are erased, or one of its clicks; the id of the other is empty. */
 export interface ErasedThing {
   install_uuid: string
   click_id: string
   erased_up_to_ms: number
 }
 
-/** Notes for readers of raw rows what is gone, with the transaction that ends the erasure. */
+/** Notes erased installs and clicks for readers of raw rows, in the transaction that ends the erasure. */
 export async function noteRawErasures(
   client: PoolClient,
   app_id: string,
@@ -31,15 +31,15 @@ export async function noteRawErasures(
 }
 
 /**
- * Removes what readers had the time to follow: the ids of erased installs and clicks end here. The clock that stamped them
- * decides. By that of a process, one that is ahead for a moment would let erased people stay in all copies.
+ * Removes rows that readers had `raw_erasures_kept_days` to read: no id of an erased install or click stays for ever. The
+ * clock that stamped them decides. By that of a process, one that is ahead for a moment would let erased people stay in all copies.
  */
 export async function forgetRawErasures(pool: Pool): Promise<void> {
   const kept_ms = limits.raw_erasures_kept_days * day_ms
   await pool.query(`DELETE FROM raw_erasures WHERE stored_at_ms < ${clock_ms} - $1::bigint`, [kept_ms])
 }
 
-/** SQL of ClickHouse that gives the erasures of a window, and the end of the window: before the given one when there are too many. */
+/** SQL of ClickHouse that gives the erasures of a window, and the end of the window: an earlier one where they are too many. */
 export async function rawErasuresSql(pool: Pool, window: RawWindow): Promise<{ sql: string; until_ms: number }> {
   const until_ms = await endOf(pool, window)
   const { app_id, since_ms } = window
@@ -61,7 +61,7 @@ export async function rawErasuresSql(pool: Pool, window: RawWindow): Promise<{ s
   return { sql, until_ms }
 }
 
-/** Rows of a time stay together. */
+/** The end of a window with at most `raw_erasures_max` rows; rows of one time stay together, however many they are. */
 async function endOf(pool: Pool, { app_id, since_ms, until_ms }: RawWindow): Promise<number> {
   const { rows } = await pool.query<{ stored_at_ms: string }>(
     `SELECT stored_at_ms FROM raw_erasures WHERE app_id = $1 AND stored_at_ms >= $2 AND stored_at_ms < $3

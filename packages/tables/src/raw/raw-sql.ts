@@ -33,7 +33,7 @@ const clickFields = [
   'sub5',
 ]
 
-/** A row of a set that was written again has the same time, so leaving out others before the set is made changes nothing. */
+/** `PREWHERE` is before `FINAL`: right here, since a row that is written again has the time of storing of the first. */
 const stored: Record<StoredName, StoredTable> = {
   events: { from: 'events_raw_v1' },
   clicks: {

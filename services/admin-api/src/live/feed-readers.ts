@@ -5,9 +5,9 @@ import type { KeyValue } from '@tributary/key-value/key-value'
 
 type Store = Pick<KeyValue, 'append' | 'read'>
 
-/** Who is shown what comes in. */
+/** One viewer of a feed. */
 export interface FeedViewer<Shown> {
-  /** Takes what came, and how much the feed itself left out. */
+  /** Takes the new items, and the number of those that the feed itself left out. */
   take(shown: readonly Shown[], missed: number): void
 }
 

@@ -11,7 +11,7 @@ export interface LiveDeps extends Pick<AdminApiDeps, 'pool' | 'keyValue' | 'clic
   elapsed: () => number
 }
 
-/** What the routes that stream share. */
+/** Parts that the streaming routes share. */
 export interface LiveParts {
   apps: FeedReaders<Shown>
   /** Opens the stream of a request for an app, and begins its answer. Throws where there are too many. */

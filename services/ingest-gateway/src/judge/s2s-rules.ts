@@ -8,7 +8,7 @@ import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credent
 
 export type KeyRules = Pick<ServerKeyCredential, 'platform' | 'allowed_events'>
 
-/** What of a key concerns all events of a request: whether it may state attributions. */
+/** The fact of an envelope that its key may state attributions. */
 export const statesAttribution = ({ scopes }: Pick<ServerKeyCredential, 'scopes'>) =>
   scopes.includes('attribution:write') ? { states_attribution: true as const } : {}
 

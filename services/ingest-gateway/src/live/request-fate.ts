@@ -28,7 +28,7 @@ export function countOf({ code, accepted, rejected }: FastifyRequest['ingest']):
   return rejected.values().reduce((sum, count) => sum + count, accepted)
 }
 
-/** What became of a request or of its first events, at most `max`, and how many bytes of its body were read. */
+/** Items of a request: it as a whole, or its first events, at most `max`; and the bytes of its body that were read. */
 export function readItems(answered: Answered, max: number, mayRead = true): { items: FullItem[]; bytes: number } {
   if (answered.request.ingest.code === 'ok') return eventsOf(answered, max)
   const { item, bytes } = refusalOf(answered, mayRead)

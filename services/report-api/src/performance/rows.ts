@@ -4,7 +4,7 @@ import type { ReportMeta, ReportRow } from '@tributary/contracts/reports'
 import { factoredRatio, factoredUsd } from '@tributary/domain/money/money-usd'
 import type { Asked } from './statements.ts'
 
-/** What rows are shown of the groups. */
+/** The page of a request, and the fields of its rows. */
 interface Shown extends Pick<Asked, 'by' | 'group' | 'days' | 'hasClicks' | 'hasCosts'> {
   sort: string | undefined
   limit: number

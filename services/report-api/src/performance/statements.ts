@@ -11,7 +11,7 @@ import { countedSql, isPurchase } from '@tributary/tables/settled/sql/money'
 import { factorsSql } from '../money/factors.ts'
 import { firstDayOf } from '../window-days.ts'
 
-/** What a request asks of rows, installs, clicks and costs. */
+/** The parts of a request that the statements depend on. */
 export interface Asked {
   by: readonly ReportDimension[]
   group: ReportGroup

@@ -4,11 +4,11 @@ import type { LiveItem } from './live.ts'
 /** An event or a refusal in the feed of an app. */
 export type FeedItem = Required<LiveItem>
 
-/** What one gateway writes to the feed of an app or a link at a time: JSON of a text in its ring. */
+/** A write of one gateway to the feed of an app or a link; a text of the ring holds it as JSON. */
 export interface FeedWrite<Item = FeedItem> {
   /** The gateway since it began to write for the app. */
   from: string
-  /** Events and refusals, or clicks, that it had counted when it last wrote, and now. `items` are some of those between. */
+  /** Events and refusals, or clicks, that it had counted at its last write, and now. `items` are some of those between. */
   before: number
   total: number
   items: Item[]

@@ -13,7 +13,7 @@ export interface NoticeKey {
 /** A target whose notice of the day may be tried now. */
 export interface DueNotice {
   target: string
-  /** How many things it heard of last, or may have. */
+  /** Entries of the last notice that it got, or may have got. */
   heard: number
 }
 

@@ -1,7 +1,7 @@
 import type { AttentionItem, AttentionList } from '@tributary/contracts/admin/attention'
 import { limits } from '@tributary/contracts/limits'
 
-/** What a notice says. `left_out`: items beyond `attention_notice_items_max`. */
+/** The content of a notice. `left_out`: number of items beyond `attention_notice_items_max`. */
 export interface Notice extends AttentionList {
   sent_at_ms: number
   left_out: number

@@ -19,7 +19,7 @@ interface FollowOptions {
   outlet: Outlet
 }
 
-/** What one stream follows, and how far that has come. */
+/** The install or link that one stream follows, and how far it has come. */
 export interface Follow extends Pick<FollowOptions, 'app_id' | 'company_id' | 'store_id' | 'since_ms'> {
   events: FeedViewer<Shown>
   clicks: FeedViewer<FollowedClick>

@@ -30,9 +30,9 @@ const name = 'countries_of_installs'
 const page_max = 500
 /** A run leaves install-writer to others while it has more records to read. */
 const writer_lag_max = 1000
-/** Between two passes, the first of which left what had no decision yet. */
+/** Pause between two passes: the first leaves out installs that have no decision yet. */
 const between_ms = hour_ms
-/** So long facts of gateways of the version before may still come after an upgrade. */
+/** Time after an upgrade in which facts of gateways of the version before may still come. */
 const late_ms = day_ms
 
 const nobody: InstallOfApp = { app_id: '', install_uuid: '' }

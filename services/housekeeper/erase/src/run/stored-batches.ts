@@ -89,7 +89,7 @@ export async function endBatch(
   })
 }
 
-/** What readers of raw rows have to drop: clicks of each batch, installs once nothing of them is left. */
+/** The rows that readers of raw data have to drop: clicks of each batch, installs once nothing of them is left. */
 function erasedThings(
   installs: StoredBatch['installs'],
   clicks: StoredBatch['clicks'],
