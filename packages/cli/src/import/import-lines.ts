@@ -7,7 +7,7 @@ import { type FileLine, type OpenedFile, type SkippedLine, splitLines } from '..
 import { adjust } from './adjust.ts'
 import { appsflyer } from './appsflyer.ts'
 import { branch } from './branch.ts'
-import { columnName, type Provider, type Row } from './provider.ts'
+import { columnName, type Provider, type Row, toEvent } from './provider.ts'
 
 export const providers: readonly Provider[] = [appsflyer, adjust, branch]
 
@@ -54,7 +54,7 @@ export async function* importLines(
     else if (fields?.length !== columns.length) yield { line, text, reason: 'bad_csv' }
     else {
       const row = rowOf(columns, fields)
-      const event = provider.toEvent(row)
+      const event = toEvent(provider, row)
       if ('skipped' in event) yield { line, text, skipped: event.skipped as string }
       else yield toFileLine(line, text, withIds(provider, row[install_column], event), file, csv_bytes_max)
     }

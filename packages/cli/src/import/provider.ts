@@ -3,8 +3,8 @@ import { isCountry } from '@tributary/contracts/countries'
 /** A row of an export by the name of its column (`columnName`); empty cells are absent. */
 export type Row = Readonly<Record<string, string>>
 
-/** An event for `/s2s/events/bulk`, without its install and its `event_id`. */
-export type ImportedEvent = Record<string, unknown> & { event_name: string }
+/** Columns that may hold a field; of several the first that a row has counts. */
+type Columns<Field extends string> = Readonly<Record<Field, readonly string[]>>
 
 /** A service whose exports of installs and in-app events can be imported. */
 export interface Provider {
@@ -14,9 +14,49 @@ export interface Provider {
   install_columns: readonly string[]
   /** Groups of columns; a file has at least one of each group. */
   needed_columns: readonly (readonly string[])[]
-  /** The event of a row, or the reason why the row is skipped. Values that the service refuses stay as they are. */
-  toEvent(row: Row): ImportedEvent | { skipped: string }
+  /** Columns of the user and the device of every row. */
+  user: Columns<'user_id' | 'platform' | 'os_version' | 'model' | 'ip' | 'gaid' | 'idfa' | 'idfv'>
+  /** Columns of an install and of its attribution. */
+  install: Columns<'event_ts_ms' | 'campaign' | 'ad_group' | 'creative' | 'country' | 'attributed_at_ms'> &
+    Partial<Columns<'sub1' | 'sub2' | 'sub3' | 'sub4' | 'sub5'>>
+  /** The partner of an install, an event without its user and device, or the reason why the row is skipped. */
+  read(row: Row): { partner: string } | ({ event_name: string; event_ts_ms: Time } & Fields) | { skipped: string }
 }
+
+/** Fields of an event. Values that the service refuses stay as they are. */
+type Fields = Record<string, unknown>
+type Time = number | string | undefined
+
+/** The event of a row for `/s2s/events/bulk`, without its install and mostly without `event_id`; or why the row is skipped. */
+export function toEvent({ name: source, user, install, read }: Provider, row: Row): Fields | { skipped: string } {
+  const found = read(row)
+  if ('skipped' in found) return found
+  const { user_id, platform, ...device } = textsOf(row, user)
+  const about = { user_id, platform: platformOf(platform), device: present(device) }
+  if ('event_name' in found) {
+    const { event_name, event_ts_ms, ...fields } = found
+    return { event_name, event_ts_ms, ...about, ...fields }
+  }
+  const { event_ts_ms, ...stated } = textsOf(row, install)
+  const { country, attributed_at_ms } = stated
+  return {
+    event_name: 'app_install',
+    event_ts_ms: timeOf(event_ts_ms),
+    ...about,
+    attribution: present({
+      partner: found.partner,
+      ...stated,
+      country: countryOf(country),
+      attributed_at_ms: timeOf(attributed_at_ms),
+      source,
+    }),
+  }
+}
+
+const textsOf = <Field extends string>(row: Row, columns: Partial<Columns<Field>>) =>
+  Object.fromEntries(
+    Object.entries(columns).map(([field, names]) => [field, firstOf(row, ...(names as readonly string[]))]),
+  ) as Partial<Record<Field, string>>
 
 /** One form of a column's name: `Media Source`, `media_source` and `{media_source}` are the same column. */
 export const columnName = (header: string): string =>
@@ -31,7 +71,7 @@ export const firstOf = (row: Row, ...columns: string[]): string | undefined =>
   columns.map((column) => row[column]).find((text) => text !== undefined)
 
 /** Unix ms of a UTC time such as `2026-03-01 12:00:00.123`, or of Unix seconds or ms; a text that is no time stays. */
-export function timeOf(text: string | undefined): number | string | undefined {
+export function timeOf(text: string | undefined): Time {
   if (text === undefined) return undefined
   if (/^\d{12,14}$/.test(text)) return Number(text)
   if (/^\d{9,11}(\.\d+)?$/.test(text)) return Math.round(Number(text) * 1000)
@@ -58,7 +98,7 @@ export function partnerOf(network: string | undefined): string {
 }
 
 /** The code of a country; undefined for texts that are none, such as `N/A`: an install is worth more than its country. */
-export function countryOf(text: string | undefined): string | undefined {
+function countryOf(text: string | undefined): string | undefined {
   const code = text?.toUpperCase() ?? ''
   if (code === 'UK') return 'GB'
   return isCountry(code) ? code : undefined
@@ -86,7 +126,7 @@ export function textIn(object: Record<string, unknown> | undefined, ...fields: s
 }
 
 /** Without the members that are absent; undefined when none is left. */
-export function present<T extends object>(fields: T): T | undefined {
+function present<T extends object>(fields: T): T | undefined {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as T)
 }
@@ -94,7 +134,7 @@ export function present<T extends object>(fields: T): T | undefined {
 const platforms: Record<string, string> = { ios: 'ios', ipados: 'ios', android: 'android' }
 
 /** The platform of a row; another system stays as it is, and the service refuses the row. */
-export function platformOf(text: string | undefined): string | undefined {
+function platformOf(text: string | undefined): string | undefined {
   const name = text?.toLowerCase()
   return name === undefined ? undefined : (platforms[name] ?? name)
 }
