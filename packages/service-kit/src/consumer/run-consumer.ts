@@ -11,7 +11,7 @@ import { declare, lacksDeclared, type Progress, sourceOf, type Take, takeFresh, 
 import { consumerMetrics } from './metrics.ts'
 import { reconcileOffsets } from './reconcile-offsets.ts'
 import { type RetryPauses, StoppedError } from './retry.ts'
-import { endFinished } from './stamps.ts'
+import { keepEndingStamps } from './stamps.ts'
 import { goOnAsNewLog, leaveIntent, takeOverPartition } from './take-over.ts'
 
 /**
@@ -33,8 +33,6 @@ const fetchDefault: FetchSizes = {
 const batches_at_once = 3
 const pausesDefault: RetryPauses = { first_ms: 100, most_ms: 30_000 }
 const heartbeat_ms = 1000
-/** Pause between two searches for stamps of batches whose process died. */
-const stamps_pause_ms = 5000
 
 export interface RunConsumerOptions<T> {
   broker: Broker
@@ -188,14 +186,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
   const putBack = await reconcileOffsets(context, options.reread ?? false)
   const timer = setInterval(stillAlive, heartbeat_ms)
   timer.unref()
-  const endStamps = () =>
-    consumer.stamps &&
-    endFinished(consumer.stamps, broker, { consumer: consumer.name, topic: consumer.topic.name }).catch((err) =>
-      logger.warn({ err }, 'open stamps could not be compared with the commits'),
-    )
-  void endStamps()
-  const stampTimer = setInterval(endStamps, stamps_pause_ms)
-  stampTimer.unref()
+  const leaveStamps = keepEndingStamps(context)
   const sizes = { ...fetchDefault, ...consumer.fetch, ...options.fetch }
   const { name: group, topic, needsValue } = consumer
   const consumption = await broker.consume({ group, topic: topic.name, ...sizes, needsValue, onChunk })
@@ -203,7 +194,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
     async close() {
       await consumption.close()
       clearInterval(timer)
-      clearInterval(stampTimer)
+      leaveStamps()
     },
   }
 }

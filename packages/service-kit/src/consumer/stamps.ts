@@ -1,5 +1,9 @@
 import type { Broker } from '@tributary/broker/broker'
+import type { BatchContext } from './batch.ts'
 import { committedStamps } from './intent.ts'
+
+/** Pause between two searches for stamps of batches whose process died. */
+const look_ms = 5000
 
 /** A partition whose batches get stamps. */
 export interface StampedPartition {
@@ -29,11 +33,24 @@ export interface StampStore {
   startEpoch(): Promise<void>
 }
 
+/** Looks for stamps that a dead process left open, now and after each pause, until the returned function is called. */
+export function keepEndingStamps<T>({ broker, consumer, logger }: BatchContext<T>): () => void {
+  const { name, topic, stamps } = consumer
+  if (stamps === undefined) return () => {}
+  const look = () =>
+    endFinished(stamps, broker, { consumer: name, topic: topic.name }).catch((err) =>
+      logger.warn({ err }, 'open stamps could not be compared with the commits'),
+    )
+  void look()
+  const timer = setInterval(look, look_ms).unref()
+  return () => clearInterval(timer)
+}
+
 /**
- * Ends stamps of batches whose process died before it said so. The open stamps are read before the commits: a stamp is
+ * Ends stamps of batches whose process died before it did so. The open stamps are read before the commits: a stamp is
  * given to a declared batch, so a partition without an open one has ended all stamps that were seen.
  */
-export async function endFinished(
+async function endFinished(
   store: StampStore,
   broker: Pick<Broker, 'groupOffsets'>,
   { consumer, topic }: Pick<StampedPartition, 'consumer' | 'topic'>,
