@@ -1,4 +1,5 @@
 import { StatedAttribution } from '@tributary/contracts/attribution/stated'
+import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { type EventFault, findEventFault } from './accept-event.ts'
 
 /** The only event that may state an attribution. */
@@ -16,6 +17,12 @@ export const findStatingFault: typeof findEventFault = (event, source, now_ms) =
   if (name === event_name && StatedAttribution.safeParse(attribution).success) return null
   return { reason: 'invalid_field', field: 'attribution' } satisfies EventFault
 }
+
+/** The rule for the events of a request, by its key. */
+export const faultRuleOf = ({
+  states_attribution,
+}: Pick<EnvelopeFacts, 'states_attribution'>): typeof findEventFault =>
+  states_attribution ? findStatingFault : findEventFault
 
 /** The message of a refused attribution, for people. */
 export function statedMessage(event: Record<string, unknown>): string {

@@ -6,6 +6,7 @@ import { limits } from '@tributary/contracts/limits'
 import { acceptBatch } from '@tributary/domain/accept/accept-batch'
 import { isJsonObject } from '@tributary/domain/accept/accept-event'
 import { countOnce } from '@tributary/domain/accept/count-once'
+import { faultRuleOf } from '@tributary/domain/accept/stated-attribution'
 import { closeRecords, openRecords } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
 import type { GeoTables } from '@tributary/geo/geo'
@@ -15,7 +16,7 @@ import { closeReply, openReply } from './batch-reply.ts'
 import { createDeviceCountry } from './device-country.ts'
 import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
-import { faultRuleOf, type KeyRules, requireKeyFits } from './s2s-rules.ts'
+import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
 export interface BulkInput {
   facts: EnvelopeFacts

@@ -3,6 +3,7 @@ import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
 import type { AcceptedEvent, EventFault } from '@tributary/domain/accept/accept-event'
 import { faultMessage } from '@tributary/domain/accept/fault-message'
+import { faultRuleOf } from '@tributary/domain/accept/stated-attribution'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'
 import { auditHead } from '@tributary/gateway/request-facts'
 import type { GeoTables } from '@tributary/geo/geo'
@@ -11,7 +12,7 @@ import { auditObject } from './audit-object.ts'
 import { createDeviceCountry, knownCountry } from './device-country.ts'
 import { bodyBytes } from './read-body.ts'
 import { readJsonObject } from './read-json-object.ts'
-import { faultRuleOf, type KeyRules, requireKeyFits } from './s2s-rules.ts'
+import { type KeyRules, requireKeyFits } from './s2s-rules.ts'
 
 export interface EventInput {
   facts: EnvelopeFacts

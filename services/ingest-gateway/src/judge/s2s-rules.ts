@@ -1,9 +1,6 @@
-import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
-import { findEventFault } from '@tributary/domain/accept/accept-event'
 import { findForbiddenName } from '@tributary/domain/accept/allow-list'
 import { namesOtherPlatform } from '@tributary/domain/accept/platform-rule'
-import { findStatingFault } from '@tributary/domain/accept/stated-attribution'
 import type { ServerKeyCredential } from '@tributary/tenancy/credentials/credentials'
 
 export type KeyRules = Pick<ServerKeyCredential, 'platform' | 'allowed_events'>
@@ -11,12 +8,6 @@ export type KeyRules = Pick<ServerKeyCredential, 'platform' | 'allowed_events'>
 /** The fact of an envelope that its key may state attributions. */
 export const statesAttribution = ({ scopes }: Pick<ServerKeyCredential, 'scopes'>) =>
   scopes.includes('attribution:write') ? { states_attribution: true as const } : {}
-
-/** The rule for the events of a request. */
-export const faultRuleOf = ({
-  states_attribution,
-}: Pick<EnvelopeFacts, 'states_attribution'>): typeof findEventFault =>
-  states_attribution ? findStatingFault : findEventFault
 
 /** Refuses a whole S2S request before any event is judged: by the platform rule (400), then by the allow-list (403). */
 export function requireKeyFits(events: readonly unknown[], { platform, allowed_events }: KeyRules): void {

@@ -1,8 +1,8 @@
 import type { Envelope, EnvelopeFacts } from '@tributary/contracts/envelope'
 import { acceptBatch, type BatchVerdict } from '@tributary/domain/accept/accept-batch'
-import { type AcceptedEvent, findEventFault, isJsonObject } from '@tributary/domain/accept/accept-event'
+import { type AcceptedEvent, isJsonObject } from '@tributary/domain/accept/accept-event'
 import { toSdkBatch } from '@tributary/domain/accept/sdk-batch'
-import { findStatingFault } from '@tributary/domain/accept/stated-attribution'
+import { faultRuleOf } from '@tributary/domain/accept/stated-attribution'
 import { byInstallAndCountry } from '@tributary/gateway/shared-envelopes'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { z } from 'zod'
@@ -82,14 +82,13 @@ const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Ta
       minted: none,
     }
   },
-  bulk({ body, received_at_ms, minted_event_ids = {}, countries, states_attribution }, tally) {
+  bulk({ body, received_at_ms, minted_event_ids = {}, countries, ...request }, tally) {
     const events = Array.isArray(body.events) ? body.events : []
     const withMinted = events.map((event: unknown, index) => {
       const event_id = minted_event_ids[index]
       return event_id !== undefined && isJsonObject(event) ? { ...event, event_id } : event
     })
-    const findFault = states_attribution ? findStatingFault : findEventFault
-    const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId, findFault)
+    const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId, faultRuleOf(request))
     const indexes = new Map(withMinted.map((event, index) => [event, index]))
     return {
       events: withIds(verdict, tally),
@@ -97,12 +96,11 @@ const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Ta
       ...(countries && { countryOf: (event) => countries[indexes.get(event)!] ?? '' }),
     }
   },
-  s2s({ body, received_at_ms, event_id, states_attribution }, tally) {
-    const findFault = states_attribution ? findStatingFault : findEventFault
+  s2s({ body, received_at_ms, event_id, ...request }, tally) {
     const own = typeof body.event_id === 'string'
     const event = own ? body : { ...body, event_id }
     if (event_id === undefined && !own) tally.doubt('without_id')
-    else if (findFault(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
+    else if (faultRuleOf(request)(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
     else return { events: [event as AcceptedEvent], minted: own ? none : new Set([event_id!]) }
     return { events: [], minted: none }
   },
