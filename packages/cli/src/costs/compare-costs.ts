@@ -10,7 +10,7 @@ import { openFile, splitLines } from '../ingest/lines.ts'
 import { costLines, requireCostColumns } from './cost-lines.ts'
 import type { LoadOptions } from './load-costs.ts'
 
-/** What an upload of a file would change; `--dry-run --json` prints it. */
+/** The changes that an upload of a file would make; `--dry-run --json` prints them. */
 export interface ComparedCosts {
   /** Keys that the service has no cost of. */
   new: number
@@ -50,7 +50,7 @@ async function readCosts({ path, mapping }: Pick<LoadOptions, 'path' | 'mapping'
   let rejected = 0
   const reject = (cause: Pick<RejectedLine, 'reason' | 'field'>) => {
     rejected += 1
-    countReasons(rejected_reasons, [{ ...cause, line: 0, message: null, text: '' }])
+    countReasons(rejected_reasons, [cause])
   }
   const now_ms = Date.now()
   for await (const line of costLines(file, file.open().content, mapping)) {

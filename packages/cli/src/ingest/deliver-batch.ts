@@ -15,11 +15,11 @@ export interface RejectedLine {
 }
 
 /** Adds rejected lines to the counts by reason and field. */
-export function countReasons(counts: Record<string, number>, rejected: readonly RejectedLine[]): void {
-  for (const { reason, field } of rejected) {
-    const name = field === null ? reason : `${reason} (${field})`
-    countOne(counts, name)
-  }
+export function countReasons(
+  counts: Record<string, number>,
+  rejected: readonly Pick<RejectedLine, 'reason' | 'field'>[],
+): void {
+  for (const { reason, field } of rejected) countOne(counts, field === null ? reason : `${reason} (${field})`)
 }
 
 /** Adds one to the count of a reason. */

@@ -103,22 +103,14 @@ function imports(input: AttributeInput, stated: StatedAttribution): Attributed {
   }
 }
 
+/** The fields of a decision that its verdict does not change. */
 function aboutInstall({ install, newest, windows }: AttributeInput, stated_country?: string | null) {
   const { company_id, app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms, place } = install
   // What the job filled in stays, whatever fact is read.
   const country = stated_country || (install.country ?? newest?.country)
   return {
-    ...{
-      v: 1 as const,
-      company_id,
-      app_id,
-      install_uuid,
-      installed_at_ms,
-      received_at_ms,
-      place,
-      rule_version,
-      windows,
-    },
+    ...{ v: 1 as const, company_id, app_id, install_uuid, installed_at_ms, received_at_ms, place },
+    ...{ rule_version, windows },
     ...(dated_at_ms !== undefined && { dated_at_ms }),
     ...(country !== undefined && { country }),
   }

@@ -13,7 +13,7 @@ export interface CostFault {
   message: string
 }
 
-/** What a cost is: one to store, or a fault. */
+/** A cost to store, or a fault. */
 export type JudgedCost = { cost: Cost } | { fault: CostFault }
 
 /** Judges a cost as it was sent by docs/rules.md#costs. The first fault in the order of the fields counts. */

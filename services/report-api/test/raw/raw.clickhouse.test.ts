@@ -135,7 +135,7 @@ test('an answer ends where a batch is at work, and says where', async () => {
 })
 
 test('lines are compressed as the client asks, and a Parquet file is one file of the engine', async () => {
-  const [at_ms] = [Date.now() - 2 * hour_ms]
+  const at_ms = Date.now() - 2 * hour_ms
   await store(
     Array.from({ length: 50 }, (_, n) => ({ ts_ms: at_ms, event_name: `e${n % 10}` })),
     at_ms,
