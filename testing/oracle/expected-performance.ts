@@ -1,6 +1,5 @@
 import { day_ms } from '@tributary/contracts/limits'
-import type { ReportDimension } from '@tributary/contracts/report-parameters'
-import { default_dimensions } from '@tributary/contracts/report-parameters'
+import { default_dimensions, type ReportDimension, reportDimensions } from '@tributary/contracts/report-parameters'
 import { exactUsd, type Fraction, hasRate, isRefund, lacking, type Money, rounded } from './counted.ts'
 import {
   type ClickRow,
@@ -36,7 +35,7 @@ const not_of_clicks = /^(sub\d|attribution_type)$/
 export function performanceReport(sources: PerformanceSources, asked: Question): ExpectedReport {
   const by = asked.by ?? default_dimensions
   const question = { ...asked, since_ms: midnight(asked.since_ms, 0), until_ms: midnight(asked.until_ms - 1, 1) }
-  const filtered = reportFilters.filter((name) => asked[name] !== undefined)
+  const filtered = reportDimensions.filter((name) => asked[name] !== undefined)
   const passes = (item: Item) =>
     inside(question, item.at_ms) && filtered.every((name) => asked[name]!.includes(item.valueOf(name)))
   const installs = [...sources.installs.values()].map((one) => ({ ...one, ...installItem(one) })).filter(passes)
@@ -81,11 +80,6 @@ export function performanceReport(sources: PerformanceSources, asked: Question):
     totals: figuresOf(() => true),
   }
 }
-
-const reportFilters = [
-  ...(['partner', 'campaign', 'ad_group', 'creative', 'link_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'] as const),
-  ...(['country', 'attribution_type'] as const),
-]
 
 const installItem = (one: DecidedInstall): Item => ({
   at_ms: one.installed_at_ms,
