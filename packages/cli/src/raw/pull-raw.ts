@@ -51,9 +51,9 @@ interface FolderState {
  * is there is whole. A day that was not over is pulled again. May be killed and repeated.
  */
 export async function pullRaw(options: PullOptions): Promise<Pulled> {
-  const { folder, table, since_ms, until_ms } = options
+  const { folder, since_ms, until_ms } = options
   await mkdir(folder, { recursive: true })
-  const state = await readState(folder, table)
+  const state = await readState(options)
   const pulled: Pulled = { files: [], complete_until_ms: null }
   for (let at = since_ms; at < until_ms; ) {
     const end_ms = Math.min((Math.floor(at / day_ms) + 1) * day_ms, until_ms)
@@ -87,8 +87,10 @@ async function pullDay(
   const nameOf = (n: number) => (n === 1 ? `${stem}.${format}` : `${stem}.${n}.${format}`)
   // The first file may have more rows than before, those of later files too.
   for (let n = 2; state.files.has(nameOf(n)); n += 1) {
-    await rm(join(folder, nameOf(n)), { force: true })
     state.files.delete(nameOf(n))
+    // Before the file goes: a run that is killed here pulls its rows again.
+    await writeState(options, state)
+    await rm(join(folder, nameOf(n)), { force: true })
   }
   let reached_ms = since_ms
   for (let n = 1; reached_ms < until_ms; n += 1) {
@@ -117,7 +119,7 @@ async function pullFile(options: PullOptions, name: string, since_ms: number, un
   const rows = await writeWhole(join(folder, name), response, format)
   state.epoch = epoch
   state.files.set(name, { since_ms, until_ms: end_ms })
-  await writeState(folder, table, state)
+  await writeState(options, state)
   const complete_until_ms = Number(response.headers.get('x-complete-until-ms'))
   return { file: { name, rows, since_ms, until_ms: end_ms }, complete_until_ms }
 }
@@ -144,20 +146,22 @@ async function writeWhole(path: string, response: Response, format: RawFormat): 
   return rows
 }
 
-const stateName = (table: RawTableName) => `.tributary-raw-${table}.json`
+/** A folder may have both formats of a table, each whole. */
+const statePath = ({ folder, table, format }: PullOptions) => join(folder, `.tributary-raw-${table}-${format}.json`)
 
-async function readState(folder: string, table: RawTableName): Promise<FolderState> {
+async function readState(options: PullOptions): Promise<FolderState> {
+  const path = statePath(options)
   try {
-    const { epoch, files } = JSON.parse(await readFile(join(folder, stateName(table)), 'utf8'))
+    const { epoch, files } = JSON.parse(await readFile(path, 'utf8'))
     return { epoch, files: new Map(Object.entries(files)) }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { epoch: null, files: new Map() }
-    throw new CliError('bad_folder', `${join(folder, stateName(table))} cannot be read: pull into an empty folder.`)
+    throw new CliError('bad_folder', `${path} cannot be read: pull into an empty folder.`)
   }
 }
 
-async function writeState(folder: string, table: RawTableName, state: FolderState): Promise<void> {
-  const path = join(folder, stateName(table))
+async function writeState(options: PullOptions, state: FolderState): Promise<void> {
+  const path = statePath(options)
   const file = await openFile(`${path}.part`, 'w')
   try {
     await file.writeFile(JSON.stringify({ epoch: state.epoch, files: Object.fromEntries(state.files) }))

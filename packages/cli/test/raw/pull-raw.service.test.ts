@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { day_ms } from '@tributary/contracts/limits'
@@ -73,6 +73,18 @@ test('each day is a file, and a run goes on with the day that was not over', asy
   ])
   expect(asked[0]).toBe('2026-06-02T00:00:00.000Z jsonl')
   expect(await rowsOf(folder)).toEqual(stored.rows)
+})
+
+test('a folder that has one format of a table gets all of the other', async () => {
+  const folder = await newFolder()
+  stored.rows = [noon(0)]
+  stored.complete_until_ms = day + day_ms
+  await pull(folder, day + day_ms)
+  await rename(join(folder, 'events-2026-06-01.jsonl'), join(folder, 'events-2026-06-01.parquet'))
+  const states = (await readdir(folder)).filter((name) => name.startsWith('.'))
+  await rename(join(folder, states[0]!), join(folder, states[0]!.replace('jsonl', 'parquet')))
+  expect((await pull(folder, day + day_ms)).files).toHaveLength(1)
+  expect(await filesOf(folder)).toEqual(['events-2026-06-01.jsonl', 'events-2026-06-01.parquet'])
 })
 
 test('a run that begins or ends within a day keeps the rows of the day that an earlier run pulled', async () => {
