@@ -10,7 +10,7 @@ import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
 import { type Bench, numberArgument, profileFlags, textArgument } from '../bench.ts'
 import { startProcess } from '../process/drive-process.ts'
 import { openReportClient, type ReportClient } from '../reports/ask.ts'
-import { bruteForce } from '../reports/brute-force.ts'
+import { bruteForce, questions } from '../reports/brute-force.ts'
 import { type Filled, fillOnce, findFilled } from '../reports/filled.ts'
 import { waitForMerges } from '../writer/prefill.ts'
 import { countWrong, fillObjects, objects_of_install, readObjects } from './audit-objects.ts'
@@ -187,7 +187,7 @@ async function unequalReports(clickhouse: Clickhouse, client: ReportClient, app_
     for (const [window, asked] of Object.entries(windows)) {
       console.info(`compares the report ${report}, ${window}, with brute force`)
       const { rows } = await bruteForce(clickhouse, report, app_id, asked)
-      const found = await client.askAll(report, app_id, asked)
+      const found = await client.askAll(questions[report], app_id, asked)
       if (!isDeepStrictEqual(found, rows)) unequal.push(`${report}, ${window}`)
     }
   }

@@ -4,7 +4,7 @@ import { day_ms } from '@tributary/contracts/limits'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { type BenchRow, percentile } from '../bench.ts'
 import type { ReportClient } from '../reports/ask.ts'
-import type { MeasuredReport } from '../reports/brute-force.ts'
+import { questions as asked, type Measured } from '../reports/brute-force.ts'
 import { now_ms } from '../reports/model.ts'
 import { type EventLoad, newAppId } from '../writer/events.ts'
 import { fillLog, measureWriter } from '../writer/stages.ts'
@@ -14,7 +14,7 @@ const burst_events = 40_000
 const page_rows = 100
 const partitions = 4
 
-export const reports: readonly MeasuredReport[] = ['attribution', 'events', 'revenue', 'cohorts', 'ltv']
+export const reports: readonly Measured[] = ['attribution', 'events', 'revenue', 'cohorts', 'ltv']
 export const windows = {
   '30 days': { since_ms: now_ms - 30 * day_ms, until_ms: now_ms },
   year: { since_ms: now_ms - 365 * day_ms, until_ms: now_ms },
@@ -49,7 +49,7 @@ export async function openMeanwhile(clickhouse: Clickhouse, client: ReportClient
     /** Asks for all pages once, which warms up, and lets the writer run. */
     async warm() {
       for (const { report, window, name } of questions)
-        rowsOf.set(name, (await client.askAll(report, app_id, windows[window])).length)
+        rowsOf.set(name, (await client.askAll(asked[report], app_id, windows[window])).length)
       await burst()
     },
     /** One page of each report in each window, and one burst of the writer, `rounds` times, until `over`. */
@@ -58,7 +58,7 @@ export async function openMeanwhile(clickhouse: Clickhouse, client: ReportClient
       for (let round = 0; round < rounds; round += 1) {
         for (const { report, window, name } of questions) {
           const offset = Math.floor((rowsOf.get(name)! * round) / rounds / page_rows) * page_rows
-          const { ms } = await client.ask(report, app_id, { ...windows[window], limit: page_rows, offset })
+          const { ms } = await client.ask(asked[report], app_id, { ...windows[window], limit: page_rows, offset })
           if (over()) return samples
           samples.reports.get(name)!.push(ms)
         }

@@ -1,7 +1,6 @@
 import { strict as assert } from 'node:assert'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
-import type { ReportName } from '@tributary/contracts/reports'
 import { reportApi } from '@tributary/report-api/app'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { appIdsAsKeys } from '@tributary/testing/builders'
@@ -9,6 +8,7 @@ import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import type { Question } from './brute-force.ts'
 import { eurRates, now_ms } from './model.ts'
 
 interface Asked {
@@ -20,9 +20,9 @@ interface Asked {
 
 export interface ReportClient {
   /** A page of a report of an app, and the time until its answer was parsed. */
-  ask(name: ReportName, app_id: string, asked: Asked): Promise<{ rows: object[]; ms: number }>
+  ask(question: Question, app_id: string, asked: Asked): Promise<{ rows: object[]; ms: number }>
   /** All rows of a report. */
-  askAll(name: ReportName, app_id: string, window: { since_ms: number; until_ms: number }): Promise<object[]>
+  askAll(question: Question, app_id: string, window: { since_ms: number; until_ms: number }): Promise<object[]>
   close(): Promise<void>
 }
 
@@ -37,12 +37,12 @@ export async function openReportClient(clickhouse: Clickhouse): Promise<ReportCl
   const fxRates = { find: async () => eurRates }
   await app.register(reportApi({ ...shared, ...noPostbacks(), credentials: appIdsAsKeys, fxRates }))
 
-  async function ask(name: ReportName, app_id: string, asked: Asked) {
+  async function ask({ report, asked: more }: Question, app_id: string, asked: Asked) {
     const started = performance.now()
     const query = new URLSearchParams(
-      Object.entries(asked).map(([field, value]) => [field, `${value}`] as [string, string]),
+      Object.entries({ ...more, ...asked }).map(([field, value]) => [field, `${value}`] as [string, string]),
     )
-    const url = `/api/v1/reports/${name}?${query}`
+    const url = `/api/v1/reports/${report}?${query}`
     const answer = await app.inject({ url, headers: { authorization: `Bearer ${app_id}` } })
     assert.equal(answer.statusCode, 200, answer.body)
     const { rows } = answer.json<{ rows: object[] }>()
@@ -50,11 +50,11 @@ export async function openReportClient(clickhouse: Clickhouse): Promise<ReportCl
   }
   return {
     ask,
-    async askAll(name, app_id, window) {
+    async askAll(question, app_id, window) {
       const all: object[] = []
       for (;;) {
         const limit = limits.report_limit_max
-        const { rows } = await ask(name, app_id, { ...window, limit, offset: all.length })
+        const { rows } = await ask(question, app_id, { ...window, limit, offset: all.length })
         all.push(...rows)
         if (rows.length < limit) return all
       }

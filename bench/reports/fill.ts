@@ -7,7 +7,7 @@ import { eventRowColumns } from '@tributary/contracts/rows'
 import type { MatchKind } from '@tributary/domain/attribute/match-keys'
 import { installColumns } from '@tributary/tables/attribution/install-rows'
 import { toDecision } from '@tributary/testing/engines/insert-verdicts'
-import { type BenchApp, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
+import { type BenchApp, campaigns, countries, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
 
 /** Rows of an insert. 500 000 exceed the memory limit of the embedded engine. */
 const insert_rows = 150_000
@@ -40,10 +40,11 @@ export async function fillApp(
   app: BenchApp,
   { from_day, filled }: FillProgress,
 ): Promise<void> {
-  const { installs_a_day, events_a_day } = sizesOf(app)
+  const { installs_a_day, events_a_day, clicks_a_day, costs_a_day } = sizesOf(app)
   const [installs, events] = [installValues(app, installs_a_day), eventValues(app, installs_a_day, events_a_day)]
   const facts = factValues(app, installs_a_day)
   const firsts = firstEventValues(app, installs_a_day)
+  const [clicks, costs] = [clickValues(app, clicks_a_day), costValues(app, costs_a_day)]
   const days_each = Math.max(1, Math.floor(insert_rows / events_a_day))
   for (let day = from_day; day < days; day += days_each) {
     const until = Math.min(days, day + days_each)
@@ -69,16 +70,60 @@ export async function fillApp(
     await fill('installs', 'installs_v1', installs, installColumns, installs_a_day)
     await fill('firsts', 'events_raw_v1', firsts, eventRowColumns, installs_a_day)
     await fill('events', 'events_raw_v1', events, eventRowColumns, events_a_day)
+    await fill('clicks', 'clicks_raw_v1', clicks, Object.keys(clicks), clicks_a_day)
+    await fill('costs', 'costs_v1', costs, Object.keys(costs), costs_a_day)
     filled(until)
   }
 }
 
 /** A click id of a time: UUIDv7. */
-function clickId(at: string): string {
-  const [time, random] = [`lower(leftPad(hex(${at}), 12, '0'))`, `lower(hex(sipHash128(n, 'click')))`]
+function clickId(at: string, salt: string): string {
+  const [time, random] = [`lower(leftPad(hex(${at}), 12, '0'))`, `lower(hex(sipHash128(n, '${salt}')))`]
   const [first, second] = [`substring(right(${time}, 12), 1, 8)`, `right(${time}, 4)`]
   const tail = [`'-7'`, `left(${random}, 3)`, `'-8'`, `substring(${random}, 4, 3)`, `'-'`, `right(${random}, 12)`]
   return `concat(${[first, `'-'`, second, ...tail].join(', ')})`
+}
+
+/** A campaign and what it is made of, of the number of a campaign. */
+const campaignOf = (number: string) => ({
+  partner: pick(partners, `${number} % ${partners.length}`),
+  campaign: `concat('campaign_', toString(${number}))`,
+})
+/** What click or install `n` is of. */
+const spent = {
+  ...campaignOf(draw('n', 'campaign', campaigns)),
+  ad_group: `concat('group_', toString(${draw('n', 'ad_group', 3)}))`,
+  creative: `concat('creative_', toString(${draw('n', 'creative', 2)}))`,
+  link_id: `concat('lnk_', toString(${draw('n', 'campaign', campaigns)}))`,
+  country: pick(countries, `floor(pow(${share('n', 'country')}, 2) * ${countries.length})`),
+}
+
+/** Click `n`: 10 of 100 are filtered. They have no keys, which reports never read. */
+function clickValues({ app_id }: BenchApp, perDay: number): Values<string> {
+  const at = installedAt('n', perDay)
+  const labels = (['ad_group', 'creative', 'link_id', 'country'] as const).map(
+    (one) => `'"${one}":"', ${spent[one]}, '"'`,
+  )
+  return {
+    ...{ app_id: `'${app_id}'`, click_id: clickId(at, 'clicks'), day: dayOf(at), clicked_at_ms: at },
+    ...{ partner: spent.partner, campaign: spent.campaign },
+    filtered_reason: `if(${draw('n', 'filtered', 10)} = 0, 'bot', '')`,
+    click: `concat('{', ${labels.join(`, ',', `)}, ',"os":"android","os_major":14,"model":"Pixel 8 Pro"}')`,
+    ...{ topic: `'clicks.recorded.v1@bench'`, partition: '0', offset: 'n' },
+  }
+}
+
+/** Cost `n`: each campaign of each day in the countries that have most installs. */
+function costValues({ app_id }: BenchApp, perDay: number): Values<string> {
+  const [of_day, day] = [`(n % ${perDay})`, `intDiv(n, ${perDay})`]
+  return {
+    ...{ app_id: `'${app_id}'`, day: `addDays(${dayOf(`${first_ms}`)}, ${day})` },
+    ...campaignOf(`(${of_day} % ${campaigns})`),
+    country: pick(countries, `intDiv(${of_day}, ${campaigns})`),
+    cost_micros: `toInt64(${draw('n', 'cost', 100)} + 1) * 1230000`,
+    currency: pick(currencies, draw('n', 'currency', currencies.length)),
+    ...{ number: 'n', uploaded_at_ms: `${first_ms}` },
+  }
 }
 
 /** Install `n`: 40 of 100 are organic, 5 reinstalls, 3 flagged. */
@@ -94,10 +139,14 @@ function installValues({ app_id }: BenchApp, perDay: number): Values<(typeof ins
     install_uuid: uuid('n', app_id),
     day: dayOf(at),
     ...{ installed_at_ms: at, received_at_ms: `${at} + 900`, decided_at_ms: `${at} + 1900`, pending: '0' },
-    partner: `if(${organic}, 'organic', ${pick(partners, draw('n', 'partner', partners.length))})`,
+    partner: `if(${organic}, 'organic', ${spent.partner})`,
+    campaign: `if(${organic}, '', ${spent.campaign})`,
+    ad_group: `if(${organic}, '', ${spent.ad_group})`,
+    creative: `if(${organic}, '', ${spent.creative})`,
+    country: spent.country,
     attribution_type: `if(${organic}, 'organic', ${pick(['click_id', 'install_referrer', 'device_id'], draw('n', 'method', 3))})`,
-    link_id: `if(${organic}, '', concat('lnk_', toString(${draw('n', 'partner', partners.length)})))`,
-    click_id: `if(${organic}, '', ${clickId(`${at} - 60000`)})`,
+    link_id: `if(${organic}, '', ${spent.link_id})`,
+    click_id: `if(${organic}, '', ${clickId(`${at} - 60000`, 'click')})`,
     clicked_at_ms: `if(${organic}, 0, ${at} - 60000)`,
     reinstall: `${draw('n', 'reinstall', 100)} < 5`,
     fraud_flags: `if(${draw('n', 'flagged', 100)} < 3, ['fast_install'], [])`,

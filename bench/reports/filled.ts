@@ -1,10 +1,12 @@
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
+import { freezeClicks } from '@tributary/tables/attribution/frozen-clicks'
 import { newAppId } from '../writer/events.ts'
 import { waitForMerges } from '../writer/prefill.ts'
 import { fillApp } from './fill.ts'
-import { type BenchApp, small_share, tenth_share } from './model.ts'
+import { type BenchApp, now_ms, small_share, tenth_share } from './model.ts'
 import { settleAll } from './settler.ts'
 
 /** The apps of filled tables. */
@@ -62,6 +64,7 @@ export async function fillOnce(
         },
       })
     }
+    await freezeClicks(clickhouse, `toDate('${first_day_of_clicks}')`, { now_ms, signal: new AbortController().signal })
     await waitForMerges(clickhouse)
   })
   console.info(`filled in ${fill_s} s`)
@@ -75,6 +78,9 @@ export async function fillOnce(
   write('filled.json', made)
   return made
 }
+
+/** As retention has it. Rows of frozen clicks stay, for brute force. */
+const first_day_of_clicks = new Date(now_ms - 88 * day_ms).toISOString().slice(0, 10)
 
 /** The large app first, then the one of a tenth. */
 const newApps = (events: number, small: number): BenchApp[] =>

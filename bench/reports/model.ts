@@ -19,14 +19,23 @@ export const first_ms = Date.UTC(2025, 6, 1)
 export const now_ms = first_ms + (days - 1) * day_ms + 15 * 3_600_000
 
 export const partners = Array.from({ length: 12 }, (_, n) => `partner_${String(n).padStart(2, '0')}`)
+export const campaigns = 400
+/** 60 codes. */
+export const countries = Array.from({ length: 60 }, (_, n) => 'ABCDEFGH'[Math.floor(n / 8)]! + 'KLMNOPQR'[n % 8]!)
 /** 40 names: three with a meaning, and levels. */
 export const levels = 37
 export const currencies = ['USD', 'EUR', 'GBP', 'JPY', 'BRL'] as const
 
-/** Installs and other events of a day of an app: 5 installs among 100 events. */
+/** What a day of an app has: among 100 events 5 installs, and 22 clicks and 0.9 costs beside them; costs of 7 countries at most. */
 export function sizesOf({ events }: BenchApp) {
-  const installs_a_day = Math.max(1, Math.round(events / 20 / days))
-  return { installs_a_day, events_a_day: Math.max(1, Math.round(events / days) - installs_a_day) }
+  const perDay = (share: number) => Math.max(1, Math.round((events * share) / days))
+  const installs_a_day = perDay(0.05)
+  return {
+    installs_a_day,
+    events_a_day: Math.max(1, perDay(1) - installs_a_day),
+    clicks_a_day: perDay(0.22),
+    costs_a_day: Math.min(7 * campaigns, perDay(0.009)),
+  }
 }
 
 const firstRates: Record<string, number> = { USD: 100_000, EUR: 108_000, GBP: 127_000, JPY: 700, BRL: 18_000 }
