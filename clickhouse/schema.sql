@@ -169,6 +169,23 @@ ORDER BY (app_id, click_id)
 TTL day + toIntervalDay(90)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64, min_compress_block_size = 4096, max_compress_block_size = 4096;
 
+CREATE MATERIALIZED VIEW clicks_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'clicks' AS source,
+    day,
+    count() AS rows
+FROM clicks_raw_v1
+GROUP BY
+    app_id,
+    day;
+
 CREATE TABLE costs_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the ads were for',
@@ -189,6 +206,23 @@ CREATE TABLE costs_v1
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (app_id, day, partner, campaign, ad_group, country)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE MATERIALIZED VIEW dimensions_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'dimensions' AS source,
+    day,
+    count() AS rows
+FROM installs_by_dimensions_v1
+GROUP BY
+    app_id,
+    day;
 
 CREATE TABLE erased_claims_v1
 (
@@ -386,6 +420,24 @@ CREATE TABLE events_received_per_day_v1
 ENGINE = SummingMergeTree(events)
 ORDER BY (app_id, received_day)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
+CREATE MATERIALIZED VIEW frozen_clicks_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'clicks' AS source,
+    day,
+    count() AS rows
+FROM clicks_frozen_v1
+WHERE is_mark = 1
+GROUP BY
+    app_id,
+    day;
 
 CREATE MATERIALIZED VIEW identities_mv_v1 TO identities_v1
 (
@@ -1094,6 +1146,59 @@ ENGINE = ReplacingMergeTree
 ORDER BY version
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192;
 
+CREATE TABLE settled_campaign_cohorts_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the row belongs to',
+    `day` Date COMMENT 'UTC date of the installs',
+    `n` UInt16 COMMENT 'number of the 24 hours, from 0 on',
+    `stamp` UInt64 COMMENT 'stamp of the day and of the days of the windows that it was worked out at',
+    `countries.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `countries.campaign` Array(LowCardinality(String)) COMMENT 'campaign of the click, empty when absent',
+    `countries.country` Array(LowCardinality(String)) COMMENT 'ISO 3166-1 alpha-2, empty when unknown',
+    `countries.retained` Array(UInt64) COMMENT 'installs with an event in these 24 hours'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day, n)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8, merge_max_block_size = 8;
+
+CREATE TABLE settled_campaigns_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the row belongs to',
+    `day` Date COMMENT 'UTC date of the installs',
+    `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `campaigns.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `campaigns.campaign` Array(LowCardinality(String)) COMMENT 'campaign of the click, empty when absent',
+    `campaigns.installs` Array(Int64) COMMENT 'number of new installs',
+    `campaigns.reinstalls` Array(Int64) COMMENT 'number of reinstalls',
+    `campaigns.fraud_flagged` Array(Int64) COMMENT 'number of new installs with a fraud flag',
+    `countries.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `countries.campaign` Array(LowCardinality(String)) COMMENT 'campaign of the click, empty when absent',
+    `countries.country` Array(LowCardinality(String)) COMMENT 'ISO 3166-1 alpha-2, empty when unknown',
+    `countries.installs` Array(Int64) COMMENT 'number of new installs',
+    `countries.reinstalls` Array(Int64) COMMENT 'number of reinstalls',
+    `countries.fraud_flagged` Array(Int64) COMMENT 'number of new installs with a fraud flag'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8, merge_max_block_size = 8;
+
+CREATE TABLE settled_clicks_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the row belongs to',
+    `day` Date COMMENT 'UTC date of the clicks',
+    `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `campaigns.partner` Array(LowCardinality(String)) COMMENT 'partner of the link',
+    `campaigns.campaign` Array(LowCardinality(String)) COMMENT 'campaign of the link, empty when absent',
+    `campaigns.clicks` Array(UInt64) COMMENT 'number of clicks',
+    `countries.partner` Array(LowCardinality(String)) COMMENT 'partner of the link',
+    `countries.campaign` Array(LowCardinality(String)) COMMENT 'campaign of the link, empty when absent',
+    `countries.country` Array(LowCardinality(String)) COMMENT 'ISO 3166-1 alpha-2, empty when unknown',
+    `countries.clicks` Array(UInt64) COMMENT 'number of clicks'
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8, merge_max_block_size = 8;
+
 CREATE TABLE settled_cohorts_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the installs belong to',
@@ -1105,6 +1210,26 @@ CREATE TABLE settled_cohorts_v1
 ENGINE = ReplacingMergeTree(stamp)
 ORDER BY (app_id, day, n)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+
+CREATE TABLE settled_earnings_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the row belongs to',
+    `day` Date COMMENT 'UTC date of the money',
+    `stamp` UInt64 COMMENT 'stamp of the day when it was worked out',
+    `earned.install_day` Array(Date) COMMENT 'UTC date of the install time of new installs' CODEC(ZSTD(1)),
+    `earned.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
+    `earned.campaign` Array(LowCardinality(String)) COMMENT 'campaign of the click, empty when absent',
+    `earned.country` Array(LowCardinality(String)) COMMENT 'ISO 3166-1 alpha-2, empty when unknown',
+    `earned.number` Array(UInt64) COMMENT 'hash of the log position of the verdict: it tells installs apart' CODEC(ZSTD(1)),
+    `earned.age` Array(UInt16) COMMENT 'whole 24 hours from the install time to the money' CODEC(ZSTD(1)),
+    `earned.currency` Array(LowCardinality(String)) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `earned.micros` Array(Int128) COMMENT 'sum of money in micros of currency' CODEC(ZSTD(1)),
+    `earned.purchases` Array(UInt64) COMMENT 'number of money events that are no refunds' CODEC(T64, ZSTD(1)),
+    `earned.paid` Array(UInt8) COMMENT '1: one of them has an amount above 0' CODEC(ZSTD(1))
+)
+ENGINE = ReplacingMergeTree(stamp)
+ORDER BY (app_id, day)
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8, merge_max_block_size = 8;
 
 CREATE TABLE settled_installs_v1
 (

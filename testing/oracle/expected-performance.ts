@@ -18,6 +18,7 @@ export interface PerformanceSources {
   money: readonly Money[]
   installs: ReadonlyMap<string, DecidedInstall>
   clicks: readonly ClickRow[]
+  frozen: readonly string[]
   costs: readonly CostUpload[]
   rates: readonly Rate[]
 }
@@ -39,7 +40,11 @@ export function performanceReport(sources: PerformanceSources, asked: Question):
   const passes = (item: Item) =>
     inside(question, item.at_ms) && filtered.every((name) => asked[name]!.includes(item.valueOf(name)))
   const installs = [...sources.installs.values()].map((one) => ({ ...one, ...installItem(one) })).filter(passes)
-  const hasClicks = !by.some((one) => not_of_clicks.test(one)) && !filtered.includes('attribution_type')
+  const hasFrozen = sources.frozen.some((day) => inside(question, Date.parse(day)))
+  const hasClicks =
+    !by.some((one) => not_of_clicks.test(one)) &&
+    !filtered.includes('attribution_type') &&
+    !(hasFrozen && filtered.some((one) => one.startsWith('sub')))
   const clicks = hasClicks
     ? countedClicks(sources.clicks)
         .map((one) => ({ ...one, ...clickItem(one) }))

@@ -75,6 +75,8 @@ export interface History {
   decisions: readonly DecidedInstall[]
   /** None when absent. */
   clicks?: readonly ClickRow[]
+  /** UTC days whose clicks are frozen; `clicks` has none that came later. None when absent. */
+  frozen?: readonly string[]
   /** In the order of their uploads; none when absent. */
   costs?: readonly CostUpload[]
 }
@@ -106,7 +108,7 @@ export const eurRates =
 
 /** The history of an app as text, one line an event, a decision or a rate. */
 export function historyText(
-  { events, decisions, clicks = [], costs = [] }: History,
+  { events, decisions, clicks = [], costs = [], frozen = [] }: History,
   app: number,
   rates: readonly Rate[],
 ): string {
@@ -133,6 +135,7 @@ export function historyText(
         ].join(' '),
       ),
     ...clicks.filter(ofApp).map((one) => `click ${time(one.clicked_at_ms)} ${JSON.stringify(one)}`),
+    ...frozen.map((day) => `frozen ${day}`),
     ...costs.filter(ofApp).map((one) => `cost ${JSON.stringify(one)}`),
     ...rates.map(({ currency, day, usd_e5, units_e5 }) => `rate ${currency} ${day} ${usd_e5} USD for ${units_e5}`),
   ].join('\n')

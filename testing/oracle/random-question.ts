@@ -39,7 +39,13 @@ export const randomQuestion: fc.Arbitrary<(history: History, name: ReportName) =
     window: randomWindow,
     group: fc.constantFrom('day' as const, 'week' as const, 'month' as const, 'none' as const),
     days: fc.option(fc.uniqueArray(fc.constantFrom(0, 1, 2, 3, 7, 8, 14, 30, 31, 365), { minLength: 1, maxLength: 4 })),
-    by: fc.option(fc.shuffledSubarray([...reportDimensions], { maxLength: 5 })),
+    by: fc.option(
+      fc.oneof(
+        fc.shuffledSubarray([...reportDimensions], { maxLength: 5 }),
+        // What is settled.
+        fc.shuffledSubarray(['partner' as const, 'campaign' as const, 'country' as const]),
+      ),
+    ),
     sort: fc.option(fc.tuple(fc.nat(30), fc.constantFrom('', '-'))),
     partner: some(organic, 'acme', 'acme_2', 'nobody'),
     attribution_type: some(organic, ...methods),

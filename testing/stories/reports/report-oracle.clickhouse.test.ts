@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { day_ms } from '@tributary/contracts/limits'
 import { type ReportName, reportNames } from '@tributary/contracts/reports'
+import { freezeClicks } from '@tributary/tables/attribution/frozen-clicks'
 import { insertInstalls, installRows } from '@tributary/testing/engines/insert-verdicts'
 import { expectedReports } from '@tributary/testing/oracle/expected-reports'
+import { dayOf, type History } from '@tributary/testing/oracle/history'
 import type { Question } from '@tributary/testing/oracle/question'
 import { first_ms, now_ms, randomHistory, randomRates } from '@tributary/testing/oracle/random-history'
 import { randomQuestion } from '@tributary/testing/oracle/random-question'
@@ -31,6 +33,8 @@ const randomPlan = fc.record({
   history: randomHistory,
   /** Shares of events and of decisions that are written before everything is settled. */
   before: fc.record({ events: fc.integer({ min: 0, max: 10 }), decisions: fc.integer({ min: 0, max: 10 }) }),
+  /** The clicks of before are frozen then, and those of the same days that come later count nowhere. */
+  freezes: fc.boolean(),
   mess: fc.record({ shuffle: fc.nat(50), blocks: fc.integer({ min: 1, max: 4 }), again: fc.boolean() }),
   rates: randomRates,
   corrected: randomRates,
@@ -58,12 +62,20 @@ function prepare(plan: Plan) {
   // Rows of uploads come in any order: their numbers decide.
   const costs = uploads.map((one, n) => ({ ...one, number: n + 1 })).toReversed()
   const cut = Math.ceil(clicks.length / 2)
+  const earlier = {
+    ...{ events: history.events.slice(0, events), decisions: placed.slice(0, decisions) },
+    ...{ clicks: clicks.slice(0, cut), costs: costs.slice(0, cut) },
+  }
+  const frozen = plan.freezes ? [...new Set(earlier.clicks.map(({ clicked_at_ms }) => dayOf(clicked_at_ms)))] : []
+  const in_time = clicks.slice(cut).filter(({ clicked_at_ms }) => !frozen.includes(dayOf(clicked_at_ms)))
   return {
-    ...{ plan, app_id: newAppId() },
-    earlier: {
-      ...{ events: history.events.slice(0, events), decisions: placed.slice(0, decisions) },
-      ...{ clicks: clicks.slice(0, cut), costs: costs.slice(0, cut) },
+    ...{ plan, app_id: newAppId(), earlier },
+    /** What reports are made of before the rest is written, and then. */
+    known: {
+      ...earlier,
+      costs: uploads.filter((one) => earlier.costs.some(({ number }) => uploads[number - 1] === one)),
     },
+    history: { ...history, clicks: [...earlier.clicks, ...in_time], frozen },
     later: {
       ...{ events: history.events.slice(events), decisions: placed.slice(decisions) },
       ...{ clicks: clicks.slice(cut), costs: costs.slice(cut) },
@@ -101,14 +113,22 @@ async function writeVerdictsInDisorder({ plan: { mess }, app_id, earlier }: Prep
   }
 }
 
-const check = ({ plan, app_id }: Prepared, name: ReportName, question: Question) => {
-  const note = `settled before event ${plan.before.events} and verdict ${plan.before.decisions} of 10`
-  return stage.compare({ history: plan.history, app: 0, app_id, note }, name, question)
+/** Freezes all clicks of the histories that want it. */
+async function freeze(prepared: readonly Prepared[]): Promise<void> {
+  const apps = prepared.filter(({ plan }) => plan.freezes).map(({ app_id }) => `'${app_id}'`)
+  const signal = new AbortController().signal
+  const before = `if(app_id IN (${["''", ...apps].join(', ')}), toDate('${dayOf(now_ms)}'), toDate(0))`
+  await freezeClicks(stage.clickhouse, before, { now_ms, signal })
 }
 
-async function checkPages({ plan, app_id }: Prepared): Promise<void> {
+const check = ({ plan, app_id, history }: Prepared, name: ReportName, question: Question, of: History = history) => {
+  const note = `settled before event ${plan.before.events} and verdict ${plan.before.decisions} of 10`
+  return stage.compare({ history: of, app: 0, app_id, note }, name, question)
+}
+
+async function checkPages({ plan, app_id, history }: Prepared): Promise<void> {
   const { name, pages } = plan.page
-  const { rows, missing_rates, totals } = expectedReports(plan.history, 0, stage.rates)[name](all)
+  const { rows, missing_rates, totals } = expectedReports(history, 0, stage.rates)[name](all)
   const limit = Math.max(1, Math.ceil(rows.length / pages))
   const found: unknown[] = []
   for (let offset = 0; offset <= rows.length; offset += limit) {
@@ -139,6 +159,12 @@ test(
       await write(prepared, 'earlier')
       for (const one of prepared) await writeVerdictsInDisorder(one)
       await stage.settle()
+      for (const one of prepared) {
+        stage.rates = one.plan.rates
+        const question = one.plan.question(one.history, 'performance')
+        await check(one, 'performance', question, one.known)
+      }
+      await freeze(prepared)
       await write(prepared, 'later')
       for (const one of prepared) await checkHistory(one)
       compared += prepared.length

@@ -245,13 +245,19 @@ async function openDays(app_id: string): Promise<string[]> {
     uniques: [0, 1, 2, 3, 8, 9].map((n) => dayOf(on(n))),
     money: money_days,
     payments: money_days,
+    campaigns: [0, 1, 3].map((n) => dayOf(on(n))),
+    clicks: [],
+    earnings: money_days,
   }
   const open: string[] = []
   for (const [figure, dates] of Object.entries(withData) as [FigureName, string[]][]) {
     const { settled_days } = await findSettled(stage.clickhouse, figure, range)
     open.push(...dates.filter((day) => !settled_days.includes(day)).map((day) => `${figure} ${day}`))
   }
-  const { settled } = await findSettledCohorts(stage.clickhouse, { ...range, numbers: [1, 7, 30] })
   const pairs = withData.installs.flatMap((day) => [1, 7, 30].map((n) => `${day} ${n}`))
-  return [...open, ...pairs.filter((pair) => !settled.some(({ day, n }) => pair === `${day} ${n}`))]
+  for (const name of ['cohorts', 'campaign_cohorts'] as const) {
+    const { settled } = await findSettledCohorts(stage.clickhouse, name, { ...range, numbers: [1, 7, 30] })
+    open.push(...pairs.filter((pair) => !settled.some(({ day, n }) => pair === `${day} ${n}`)))
+  }
+  return open
 }

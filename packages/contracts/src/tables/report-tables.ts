@@ -3,7 +3,7 @@ import { type ErasedBy, same, type Table } from './table.ts'
 const settled_anew = { nothing: 'its stamp ends it, and the settler counts anew' } satisfies ErasedBy
 
 /** Where a figure of a day comes from: each has stamps of its own (docs/decisions/reports.md#settled-figures-carry-a-version). */
-export const stampSources = ['activity', 'uniques', 'installs', 'money'] as const
+export const stampSources = ['activity', 'uniques', 'installs', 'money', 'dimensions', 'clicks'] as const
 export type StampSource = (typeof stampSources)[number]
 
 /** SQL of the UTC day of the corrected time of an event of `events_raw_v1` (docs/rules.md#age-of-an-event). */
@@ -94,6 +94,38 @@ export const settlingTables = {
   },
   settled_cohorts_v1: {
     row: 'how many new installs of a day had an event in the 24 hours from n x 24 hours after the install on',
+    writers: ['settler'],
+    readers: ['report-api', 'settler'],
+    personal: [],
+    erased_by: settled_anew,
+    settling: 'figures',
+  },
+  settled_campaigns_v1: {
+    row: 'the installs of a day by partner, campaign and country',
+    writers: ['settler'],
+    readers: ['report-api', 'settler'],
+    personal: [],
+    erased_by: settled_anew,
+    settling: 'figures',
+  },
+  settled_clicks_v1: {
+    row: 'the clicks of a day by partner, campaign and country',
+    writers: ['settler'],
+    readers: ['report-api', 'settler'],
+    personal: [],
+    erased_by: settled_anew,
+    settling: 'figures',
+  },
+  settled_earnings_v1: {
+    row: 'the money of a day by install, with its verdict; installs are told apart by hashes of log positions',
+    writers: ['settler'],
+    readers: ['report-api', 'settler'],
+    personal: [],
+    erased_by: settled_anew,
+    settling: 'figures',
+  },
+  settled_campaign_cohorts_v1: {
+    row: 'the same as settled_cohorts_v1, by partner, campaign and country',
     writers: ['settler'],
     readers: ['report-api', 'settler'],
     personal: [],

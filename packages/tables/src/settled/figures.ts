@@ -1,4 +1,11 @@
 import type { StampSource } from '@tributary/contracts/report-tables'
+import {
+  type CampaignList,
+  campaignClicksSql,
+  campaignInstallsSql,
+  campaignLists,
+  earningsSql,
+} from './sql/campaigns.ts'
 import type { DaysOfApp } from './sql/days-of-app.ts'
 import { installsSql } from './sql/installs.ts'
 import { ltvSql, moneySql, payersSql, paymentsSql } from './sql/money.ts'
@@ -16,13 +23,22 @@ interface Figure {
   /** Source of its stamps. */
   source: StampSource
   /** Column of the time that a window bounds, Unix epoch ms. */
-  time_column: 'installed_at_ms' | 'ts_ms'
+  time_column: 'installed_at_ms' | 'ts_ms' | 'clicked_at_ms'
   lists: Readonly<Record<string, FigureList>>
   /**
    * Reports can add later events to a settled day; its row notes which events it counts
    * (docs/decisions/money.md#late-money-is-added-to-a-settled-day).
    */
   grows?: true
+}
+
+/** A list by each of `campaignLists`. */
+const byCampaign = (columns: readonly string[], sql: (at: DaysOfApp, by: readonly string[]) => string) => {
+  const listOf = (by: readonly string[]): FigureList => ({ columns: [...by, ...columns], liveSql: (at) => sql(at, by) })
+  return {
+    campaigns: listOf(campaignLists.campaigns),
+    countries: listOf(campaignLists.countries),
+  } satisfies Record<CampaignList, FigureList>
 }
 
 /** Each figure by day: the settler fills its table by this SQL, and reports work days out by it that are not settled. */
@@ -66,6 +82,32 @@ export const figures = {
           ...(['is_new', 'installed_at_ms'] as const),
         ],
         liveSql: paymentsSql,
+      },
+    },
+  },
+  campaigns: {
+    table: 'settled_campaigns_v1',
+    source: 'dimensions',
+    time_column: 'installed_at_ms',
+    lists: byCampaign(['installs', 'reinstalls', 'fraud_flagged'], campaignInstallsSql),
+  },
+  clicks: {
+    table: 'settled_clicks_v1',
+    source: 'clicks',
+    time_column: 'clicked_at_ms',
+    lists: byCampaign(['clicks'], campaignClicksSql),
+  },
+  earnings: {
+    table: 'settled_earnings_v1',
+    source: 'money',
+    time_column: 'ts_ms',
+    lists: {
+      earned: {
+        columns: [
+          ...(['install_day', ...campaignLists.countries, 'number', 'age', 'currency', 'micros'] as const),
+          ...(['purchases', 'paid'] as const),
+        ],
+        liveSql: (at) => earningsSql(at),
       },
     },
   },

@@ -3,7 +3,7 @@ import { textLiteral } from '@tributary/clickhouse/literals'
 import { limits } from '@tributary/contracts/limits'
 import { type FigureName, figureOf } from './figures.ts'
 import type { StampedDay } from './settle-days.ts'
-import { settledNumbers } from './sql/cohorts.ts'
+import { type CohortName, cohortFigures, settledNumbers } from './sql/cohorts.ts'
 
 type Statements = Pick<Clickhouse, 'query'>
 
@@ -58,7 +58,12 @@ export function findDueDays(
 }
 
 /** The same for cohorts. A pair depends on the installs of its day, and on the activity of the two days that its window meets. */
-export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, after }: DueRequest): Promise<Due[]> {
+export function findDuePairs(
+  clickhouse: Statements,
+  name: CohortName,
+  { quiet_ms, only_over, after }: DueRequest,
+): Promise<Due[]> {
+  const { table, source } = cohortFigures[name]
   const behind =
     after === null
       ? '1'
@@ -69,7 +74,7 @@ export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, afte
      FROM (
        SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed,
          1 AS installs, toUInt64(0) AS settled
-       FROM report_stamps_v1 WHERE source = 'installs' GROUP BY app_id, date
+       FROM report_stamps_v1 WHERE source = ${textLiteral(source)} GROUP BY app_id, date
        UNION ALL
        SELECT app_id, date - n - arrayJoin([0, 1]), n, present, changed, 0, 0
        FROM (
@@ -77,7 +82,7 @@ export function findDuePairs(clickhouse: Statements, { quiet_ms, only_over, afte
          FROM report_stamps_v1 WHERE source = 'activity' GROUP BY app_id, date
        )
        UNION ALL
-       SELECT app_id, day AS date, n, 0, 0, 0, max(stamp) FROM settled_cohorts_v1 GROUP BY app_id, date, n
+       SELECT app_id, day AS date, n, 0, 0, 0, max(stamp) FROM ${table} GROUP BY app_id, date, n
      )
      WHERE ${behind}
      GROUP BY app_id, n, date

@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { addDays, daysBetween } from './days.ts'
 import { type FigureName, figureOf } from './figures.ts'
-import type { CohortPair } from './sql/cohorts.ts'
+import { type CohortName, type CohortPair, cohortFigures } from './sql/cohorts.ts'
 
 type Statements = Pick<Clickhouse, 'query'>
 
@@ -56,20 +56,22 @@ export interface SettledCohorts {
 }
 
 /**
- * Which pairs of a day of install and a number of days are settled (`settled_cohorts_v1`). A settled pair has a row also when no
+ * Which pairs of a day of install and a number of days are settled. A settled pair has a row also when no
  * install was retained. Call it before the statement that reads the figures.
  */
 export async function findSettledCohorts(
   clickhouse: Statements,
+  name: CohortName,
   { app_id, from, to, numbers }: DayRange & { numbers: readonly number[] },
 ): Promise<SettledCohorts> {
+  const { table, source } = cohortFigures[name]
   const params = { app_id, from, to, last: addDays(to, Math.max(0, ...numbers)), numbers }
   const rows = await clickhouse.query<{ kind: string; day: string; n: number; stamp: number }>(
     `SELECT toString(source) AS kind, toString(t.day) AS day, toUInt16(0) AS n, sum(rows) AS stamp FROM report_stamps_v1 AS t
-     WHERE app_id = {app_id:String} AND source IN ('installs', 'activity') AND t.day >= {from:Date} AND t.day <= {last:Date}
+     WHERE app_id = {app_id:String} AND source IN (${textLiteral(source)}, 'activity') AND t.day >= {from:Date} AND t.day <= {last:Date}
      GROUP BY source, t.day
      UNION ALL
-     SELECT 'settled' AS kind, toString(t.day) AS day, n, max(t.stamp) AS stamp FROM settled_cohorts_v1 AS t
+     SELECT 'settled' AS kind, toString(t.day) AS day, n, max(t.stamp) AS stamp FROM ${table} AS t
      WHERE app_id = {app_id:String} AND t.day >= {from:Date} AND t.day < {to:Date} AND n IN {numbers:Array(UInt16)}
      GROUP BY t.day, n`,
     params,
@@ -78,7 +80,7 @@ export async function findSettledCohorts(
   const stampOf = (kind: string, day: string, n = 0) => stamps.get(`${kind}/${day}/${n}`) ?? 0
   const found: SettledCohorts = { settled: [], live: [] }
   for (const day of daysBetween(from, to)) {
-    const installs = stampOf('installs', day)
+    const installs = stampOf(source, day)
     for (const n of numbers) {
       const present = installs + stampOf('activity', addDays(day, n)) + stampOf('activity', addDays(day, n + 1))
       const is_settled = present > 0 && stampOf('settled', day, n) === present

@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, unsigned } from '@tributary/clickhouse/literals'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
-import { activityDays, type CohortPair, retainedSql } from './sql/cohorts.ts'
+import { activityDays, type CohortName, type CohortPair, cohortFigures, retainedSql } from './sql/cohorts.ts'
 import { type DaysOfApp, onDays } from './sql/days-of-app.ts'
 import { isCounted } from './sql/grown.ts'
 
@@ -108,7 +108,12 @@ FROM (${liveSql(at)}
 GROUP BY date) AS of_${list} USING (date)`
 
 /** The same for cohorts: pairs of a day of install and a number of days. */
-export async function settleCohorts(clickhouse: Clickhouse, app_id: string, pairs: readonly StampedPair[]) {
+export async function settleCohorts(
+  clickhouse: Clickhouse,
+  name: CohortName,
+  app_id: string,
+  pairs: readonly StampedPair[],
+) {
   const days = arrayOf('Date', pairs.map(dayOf))
   const numbers = arrayOf(
     'UInt16',
@@ -120,14 +125,25 @@ export async function settleCohorts(clickhouse: Clickhouse, app_id: string, pair
   )
   const app = textLiteral(app_id)
   const activity_days = setOf(activityDays(pairs).map((day) => ({ day })))
-  const retained = retainedSql({ app_id: app, days, numbers, activity_days })
+  const { table, by } = cohortFigures[name]
+  const retained = retainedSql({ app_id: app, days, numbers, activity_days }, by)
+  const columns = [...by, 'retained']
+  const counted =
+    by.length === 0
+      ? { columns, values: columns, sql: retained }
+      : {
+          columns: columns.map((column) => `\`countries.${column}\``),
+          values: columns.map((_, index) => `tupleElement(countries, ${index + 1})`),
+          sql: `SELECT date, n, arraySort(groupArray((${columns.join(', ')}))) AS countries FROM (${retained}
+) GROUP BY date, n`,
+        }
   await insertSelect(
     clickhouse,
     [retained],
-    `INSERT INTO settled_cohorts_v1 (app_id, day, n, stamp, retained)
-SELECT ${app}, date, n, stamp, retained
+    `INSERT INTO ${table} (${['app_id', 'day', 'n', 'stamp', ...counted.columns].join(', ')})
+SELECT ${[app, 'date', 'n', 'stamp', ...counted.values].join(', ')}
 FROM (SELECT one.1 AS date, one.2 AS n, one.3 AS stamp FROM (SELECT arrayJoin(arrayZip(${days}, ${numbers}, ${stamps})) AS one)) AS pairs
-LEFT JOIN (${retained}
+LEFT JOIN (${counted.sql}
 ) AS counted USING (date, n)`,
   )
 }

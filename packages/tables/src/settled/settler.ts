@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import { figureNames } from './figures.ts'
 import { type Due, type DueRequest, findDueDays, findDuePairs } from './find-due.ts'
 import { settleCohorts, settleDays } from './settle-days.ts'
+import { type CohortName, cohortFigures } from './sql/cohorts.ts'
 
 export interface SettlerDeps {
   clickhouse: Clickhouse
@@ -116,13 +117,15 @@ const figuresToSettle = (clickhouse: Clickhouse): Work[] => [
     find: (request: DueRequest) => findDueDays(clickhouse, figure, request),
     settle: (app_id: string, days: readonly Due[]) => settleDays(clickhouse, figure, app_id, days),
   })),
-  {
-    figure: 'cohorts',
+  ...cohortNames.map((figure) => ({
+    figure,
     days_max: limits.settle_cohort_days_max,
-    find: (request) => findDuePairs(clickhouse, request),
-    settle: (app_id, pairs) => settleCohorts(clickhouse, app_id, pairs),
-  },
+    find: (request: DueRequest) => findDuePairs(clickhouse, figure, request),
+    settle: (app_id: string, pairs: readonly Due[]) => settleCohorts(clickhouse, figure, app_id, pairs),
+  })),
 ]
+
+const cohortNames = Object.keys(cohortFigures) as CohortName[]
 
 /**
  * Divides what is due into statements: neighbours of one app, at most `days_max` in each. Pairs of different numbers share one: with

@@ -88,7 +88,7 @@ export async function settledFigures(clickhouse: Clickhouse, app_id: string) {
     const settled_days = settled[key.split('.')[0]!]!
     everything[key] = await read(clickhouse, sql, { app_id, settled_days })
   }
-  const cohorts = await findSettledCohorts(clickhouse, { app_id, from, to, numbers: settledNumbers })
+  const cohorts = await findSettledCohorts(clickhouse, 'cohorts', { app_id, from, to, numbers: settledNumbers })
   const retained = await read(clickhouse, settledRetainedSql(cohortPlace), cohortParams(app_id, cohorts.settled))
   everything.cohorts = retained.filter((row) => (row as { retained: number }).retained > 0)
   return { figures: everything, settled, cohorts }

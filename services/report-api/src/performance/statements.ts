@@ -1,13 +1,15 @@
-import { textLiteral } from '@tributary/clickhouse/literals'
-import { day_ms, limits } from '@tributary/contracts/limits'
+import { limits } from '@tributary/contracts/limits'
+import type { ReportDimension, ReportFilters, ReportGroup } from '@tributary/contracts/report-parameters'
+import { frozenDaysSql } from '@tributary/tables/attribution/frozen-clicks'
+import { settledSql } from '@tributary/tables/settled/figures'
 import {
-  type ReportDimension,
-  type ReportFilters,
-  type ReportGroup,
-  reportDimensions,
-} from '@tributary/contracts/report-parameters'
-import { frozenDaysSql, frozenSql } from '@tributary/tables/attribution/frozen-clicks'
-import { countedSql, isPurchase } from '@tributary/tables/settled/sql/money'
+  type CampaignList,
+  campaignInstallsSql,
+  campaignLists,
+  clicksSql,
+  earningsSql,
+} from '@tributary/tables/settled/sql/campaigns'
+import { retainedSql, settledCampaignsRetainedSql } from '@tributary/tables/settled/sql/cohorts'
 import { factorsSql } from '../money/factors.ts'
 import { firstDayOf } from '../window-days.ts'
 
@@ -22,6 +24,8 @@ export interface Asked {
   passes: string
   hasClicks: boolean
   hasCosts: boolean
+  /** The list of settled campaigns and clicks that has what is asked for. */
+  list: CampaignList | null
   /** Names of the parameters with factors. */
   factors: readonly string[]
 }
@@ -35,29 +39,53 @@ export const partsOf = (by: readonly ReportDimension[], filters: ReportFilters) 
   hasCosts: [...by, ...Object.keys(filters)].every((one) => of_costs.includes(one)),
 })
 
-const inWindow = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
+const app_id = '{app_id:String}'
+const inWindow = `app_id = ${app_id} AND day >= {first_day:Date} AND day <= {last_day:Date}`
 const listOf = (names: readonly string[]) => names.map((name) => `${name}, `).join('')
 
-/** The installs of the window with their newest verdict: `on, install_key, installed_ms` and what rows are of. New ones alone. */
-const freshSql = ({ by, passes }: Pick<Asked, 'by' | 'passes'>) => `
-      SELECT day AS on, ${listOf(by)}install_key, installed_at_ms AS installed_ms
-      FROM installs_by_dimensions_v1 FINAL
-      WHERE ${inWindow} AND reinstall = 0 AND ${passes}
-      GROUP BY on, ${listOf(by)}install_key, installed_ms
-      HAVING sum(sign) > 0`
+/** The least list of settled campaigns and clicks that has what is asked for; null: it is worked out from raw rows. */
+export function listFor(by: readonly ReportDimension[], filters: ReportFilters): CampaignList | null {
+  const used = usedBy(by, filters)
+  const lists = Object.entries(campaignLists) as [CampaignList, readonly string[]][]
+  return lists.find(([, of]) => used.every((one) => of.includes(one)))?.[0] ?? null
+}
+
+const usedBy = (by: readonly ReportDimension[], filters: ReportFilters) => [
+  ...new Set([...by, ...(Object.keys(filters) as ReportDimension[])]),
+]
+
+/** The days of a figure in the window that are not settled, as SQL. */
+const liveDays = (name: 'campaigns' | 'clicks') =>
+  `(SELECT {first_day:Date} + number FROM numbers(dateDiff('day', {first_day:Date}, {last_day:Date}) + 1)
+      WHERE ({first_day:Date} + number) NOT IN {settled_${name}:Array(Date)})`
+
+/** Rows of a figure, settled and live: `date`, the dimensions that are used, and its columns. */
+function campaignRows(name: 'campaigns' | 'clicks', { by, filters, list }: Pick<Asked, 'by' | 'filters' | 'list'>) {
+  const at = { app_id, days: liveDays(name) }
+  const used = usedBy(by, filters)
+  const columns = name === 'clicks' ? 'clicks' : 'installs, reinstalls, fraud_flagged'
+  const live = name === 'clicks' ? clicksSql(at, used, { frozen: !isOfSubs(filters) }) : campaignInstallsSql(at, used)
+  const parts = [
+    live,
+    ...(list === null ? [] : [settledSql(name, list, { app_id, days: `{settled_${name}:Array(Date)}` })]),
+  ]
+  return parts.map((sql) => `SELECT date, ${listOf(used)}${columns} FROM (${sql}\n  )`).join('\n  UNION ALL ')
+}
 
 /** Money of new installs from the install time on: `on, install_key, event_name, money_day, code, amount, age` and what rows are of. */
-const moneySql = (asked: Pick<Asked, 'by' | 'passes'>) => `
-    SELECT on, ${listOf(asked.by)}install_key, event_name, date AS money_day, code, amount,
-      intDiv(ts + correction - installed_ms, ${day_ms}) AS age
-    FROM (${countedSql(
-      { app_id: '{app_id:String}', days: '{money_days:Array(Date)}' },
-      `install_key IN (SELECT install_key FROM installs_by_dimensions_v1 WHERE ${inWindow} AND reinstall = 0 AND ${asked.passes})`,
-    )}
-    ) AS counted
-    INNER JOIN (${freshSql(asked)}
-    ) AS fresh USING (install_key)
-    WHERE ts + correction >= installed_ms`
+const moneySql = ({ by, filters, list, passes }: Pick<Asked, 'by' | 'filters' | 'list' | 'passes'>) => {
+  const used = usedBy(by, filters)
+  const live = earningsSql({ app_id, days: '{live_earnings:Array(Date)}' }, used, `(${inWindow}) AND ${passes}`)
+  const settled = settledSql('earnings', 'earned', { app_id, days: '{settled_earnings:Array(Date)}' })
+  return [live, ...(list === null ? [] : [settled])]
+    .map(
+      (sql) => `
+    SELECT install_day AS on, ${listOf(by)}number, date AS money_day, currency AS code, micros AS amount, age, purchases, paid
+    FROM (${sql}
+    ) WHERE install_day >= {first_day:Date} AND install_day <= {last_day:Date} AND ${passes}`,
+    )
+    .join('\n    UNION ALL')
+}
 
 /** Uploaded costs; one that lacks a dimension has `*` there. */
 const costsSql = (passes: string) => `
@@ -73,38 +101,8 @@ const costsSql = (passes: string) => `
     )
     WHERE ${passes}`
 
-const clickLabels: readonly string[] = reportDimensions.filter(
-  (one) => !['partner', 'campaign', 'attribution_type'].includes(one),
-)
-
 /** Whether a filter is by what frozen counts do not know. */
 export const isOfSubs = (filters: ReportFilters): boolean => Object.keys(filters).some((one) => one.startsWith('sub'))
-
-/**
- * Clicks that no filter kept: `on`, the dimensions that are used, and `n`. Those of a frozen day are counted, and a row that came later is
- * none of them.
- */
-const clicksSql = ({ by, filters, passes }: Asked) => {
-  const used = [...new Set([...by, ...Object.keys(filters)])]
-  const values = used.map((one) =>
-    clickLabels.includes(one) ? `JSONExtractString(click, ${textLiteral(one)}) AS ${one}` : one,
-  )
-  return `
-    SELECT on${used.map((one) => `, ${one}`).join('')}, n
-    FROM (
-      SELECT day AS on${values.map((one) => `, ${one}`).join('')}, toUInt64(1) AS n
-      FROM clicks_raw_v1 FINAL
-      WHERE ${inWindow} AND filtered_reason = '' AND day NOT IN (${frozenDaysSql('{app_id:String}')})${
-        isOfSubs(filters)
-          ? ''
-          : `
-      UNION ALL
-      SELECT day AS on${used.map((one) => `, ${one}`).join('')}, clicks AS n
-      FROM ${frozenSql('{app_id:String}')} AND day >= {first_day:Date} AND day <= {last_day:Date}`
-      }
-    )
-    WHERE ${passes}`
-}
 
 /** Each figure of a part, by its name; other parts have 0. Money is micros times factors, and lists are by `days`. */
 const zeros = {
@@ -113,7 +111,7 @@ const zeros = {
   again: 'toInt64(0)',
   of_flagged: 'toInt64(0)',
   bought: 'toUInt64(0)',
-  paid: 'toUInt64(0)',
+  paid_by: 'toUInt64(0)',
   usd: 'toInt256(0)',
   uploads: 'toUInt64(0)',
   spent: 'toInt256(0)',
@@ -132,21 +130,19 @@ const partSql = ({ by }: Asked, figures: Figures, from: string) => `
 const arrayOf = (type: string, values: readonly string[]) => `CAST([${values.join(', ')}], 'Array(${type})')`
 
 function partsSql(asked: Asked): string[] {
-  const { by, days, passes, hasClicks, hasCosts, factors } = asked
+  const { days, passes, hasClicks, hasCosts, factors } = asked
+  const campaigns = (name: 'campaigns' | 'clicks') => `(SELECT date AS on, * FROM (${campaignRows(name, asked)}
+  ) WHERE ${passes})`
   const installs = partSql(
     asked,
-    {
-      fresh: 'sumIf(toInt64(sign), reinstall = 0)',
-      again: 'sumIf(toInt64(sign), reinstall = 1)',
-      of_flagged: 'sumIf(toInt64(sign), reinstall = 0 AND flagged = 1)',
-    },
-    `(SELECT day AS on, ${listOf(by)}reinstall, flagged, sign FROM installs_by_dimensions_v1 FINAL WHERE ${inWindow} AND ${passes})`,
+    { fresh: 'sum(installs)', again: 'sum(reinstalls)', of_flagged: 'sum(fraud_flagged)' },
+    campaigns('campaigns'),
   )
   const money = partSql(
     asked,
     {
-      bought: `countIf(${isPurchase})`,
-      paid: `uniqExactIf(install_key, ${isPurchase} AND amount > 0 AND factor > 0)`,
+      bought: `sum(purchases)`,
+      paid_by: `uniqExactIf(number, paid = 1 AND factor > 0)`,
       usd: 'sum(amount * factor)',
       earned: arrayOf(
         'Int256',
@@ -169,36 +165,29 @@ function partsSql(asked: Asked): string[] {
   return [
     ...[installs, money],
     ...(days.some((n) => n > 0) ? [retainedPart(asked)] : []),
-    ...(hasClicks ? [partSql(asked, { of_clicks: 'sum(n)' }, `(${clicksSql(asked)}\n  )`)] : []),
+    ...(hasClicks ? [partSql(asked, { of_clicks: 'sum(clicks)' }, campaigns('clicks'))] : []),
     ...(hasCosts ? [costs] : []),
   ]
 }
 
-const windowOf = (ts_ms: string) => `toInt32(floor((${ts_ms} - installed_ms) / ${day_ms}))`
-
-/** Installs that came back, as `retainedSql` counts them. Day 0 is all installs. */
-const retainedPart = (asked: Asked) =>
-  partSql(
+/** Installs that came back, as the report `cohorts` counts them. Day 0 is all installs. */
+function retainedPart(asked: Asked): string {
+  const { by, list, passes } = asked
+  const pairs = (of: string) => ({ app_id, days: `{${of}_days:Array(Date)}`, numbers: `{${of}_numbers:Array(UInt16)}` })
+  const live = retainedSql({ ...pairs('live'), activity_days: '{activity_days:Array(Date)}', moments: passes }, by)
+  const parts = [live, ...(list === null ? [] : [`${settledCampaignsRetainedSql(pairs('settled'))} AND ${passes}`])]
+  const rows = parts.map((sql) => `SELECT date AS on, n, ${listOf(by)}retained FROM (${sql}\n  )`)
+  return partSql(
     asked,
     {
       came: arrayOf(
         'UInt64',
-        asked.days.map((n) => (n === 0 ? '0' : `uniqExactIf(install_key, window = ${Number(n)})`)),
+        asked.days.map((n) => (n === 0 ? '0' : `sumIf(retained, n = ${Number(n)})`)),
       ),
     },
-    `(
-    SELECT on, ${listOf(asked.by)}install_key, arrayJoin(if(first = last, [first], [first, last])) AS window
-    FROM (
-      SELECT on, ${listOf(asked.by)}install_key, ${windowOf('min_ts_ms')} AS first, ${windowOf('max_ts_ms')} AS last
-      FROM (
-        SELECT install_key, min_ts_ms, max_ts_ms FROM activity_by_day_v1
-        WHERE app_id = {app_id:String} AND day IN {activity_days:Array(Date)}
-      ) AS activity
-      INNER JOIN (${freshSql(asked)}
-      ) AS fresh USING (install_key)
-    )
-  )`,
+    `(${rows.join('\n  UNION ALL ')})`,
   )
+}
 
 /**
  * All rows of all pages, in the order of the report, or one more than it may have. Lists that a part lacks are empty: `sumForEach` adds
@@ -210,7 +199,7 @@ export function rowsSql(asked: Asked): string {
   const keys = ['period', ...by].join(', ')
   return `
 SELECT toString(period) AS day, ${listOf(by)}sum(of_clicks) AS clicks, sum(fresh) AS installs, sum(again) AS reinstalls,
-  sum(of_flagged) AS fraud_flagged, sum(bought) AS purchases, sum(paid) AS payers, toString(sum(usd)) AS revenue,
+  sum(of_flagged) AS fraud_flagged, sum(bought) AS purchases, sum(paid_by) AS payers, toString(sum(usd)) AS revenue,
   sum(uploads) AS costs, toString(sum(spent)) AS cost, sumForEach(came) AS retained,
   arrayMap(x -> toString(x), sumForEach(earned)) AS revenues
 FROM (
@@ -225,10 +214,10 @@ LIMIT ${limits.report_grouped_rows_max + 1}`
 }
 
 /** Each day with money of a currency that rows sum up, be it 0. */
-export const spentSql = ({ by, passes, hasCosts }: Omit<Asked, 'factors'>): string => `
+export const spentSql = ({ passes, hasCosts, ...asked }: Omit<Asked, 'factors'>): string => `
 SELECT code AS currency, toString(money_day) AS day
 FROM (
-  SELECT money_day, code FROM (${moneySql({ by, passes })}
+  SELECT money_day, code FROM (${moneySql({ ...asked, passes })}
   )${hasCosts ? ` UNION ALL SELECT on AS money_day, code FROM (${costsSql(passes)})` : ''}
 )
 GROUP BY code, money_day

@@ -90,7 +90,8 @@ async function countRetained(
   const mayBeSettled = (day: string) => ofInstalls === undefined && day >= whole_from && day < whole_to
   const [from, last] = [install_days.find(mayBeSettled), install_days.findLast(mayBeSettled)]
   const range = from === undefined || last === undefined ? null : { app_id, from, to: addDays(last, 1), numbers }
-  const found: SettledCohorts = range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, range)
+  const found: SettledCohorts =
+    range === null ? { settled: [], live: [] } : await findSettledCohorts(clickhouse, 'cohorts', range)
   const edges = install_days.filter((day) => !mayBeSettled(day)).flatMap((day) => numbers.map((n) => ({ day, n })))
   // A day without installs needs no look at events.
   const with_installs = new Set(install_days)

@@ -3,16 +3,19 @@ import { limits } from '@tributary/contracts/limits'
 import { default_dimensions } from '@tributary/contracts/report-parameters'
 import { daysOf } from '@tributary/contracts/reports'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
-import { activityDays } from '@tributary/tables/settled/sql/cohorts'
+import type { FigureName } from '@tributary/tables/settled/figures'
+import { type DayRange, findSettled, findSettledCohorts } from '@tributary/tables/settled/find-settled'
+import { activityDays, type CohortPair } from '@tributary/tables/settled/sql/cohorts'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { factorsOf } from '../money/factors.ts'
-import { findMoneyDays, findSpentRates, moneyFrom, settledOf } from '../money/find-money.ts'
+import { findMoneyDays, findSpentRates, type MoneyDay, moneyFrom } from '../money/find-money.ts'
 import { type Group, pageOf, totalsOf } from '../performance/rows.ts'
 import {
   type Asked,
   costCurrenciesSql,
   hasFrozenSql,
   isOfSubs,
+  listFor,
   partsOf,
   rowsSql,
   spentSql,
@@ -32,7 +35,8 @@ export const performanceReport: Report<'performance'> = async (
   const { clickhouse } = sources
   const ns = daysOf('performance', requested)
   const { passes, params: filtered } = filterSql(filters)
-  const parts: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, ...partsOf(by, filters) }
+  const list = listFor(by, filters)
+  const parts: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, list, ...partsOf(by, filters) }
   const known = windowDays(window)
   if (known === null) {
     const totals = await totalsOf([], { ...parts, sort, limit, offset })
@@ -43,14 +47,10 @@ export const performanceReport: Report<'performance'> = async (
   const asked = { ...parts, hasClicks }
   const shown = { ...asked, sort, limit, offset }
   const money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
-  const settled = settledOf(money)
-  const money_days = money.map(({ day }) => day)
-  const activity_days = activityDays(
-    daysBetween(first_day, addDays(last_day, 1)).flatMap((day) => ns.filter((n) => n > 0).map((n) => ({ day, n }))),
-  )
-  const params = { app_id, first_day, last_day, money_days, activity_days, ...filtered }
+  const settled = await findSettledParts(sources, app_id, asked, { first_day, last_day, money })
+  const params = { app_id, first_day, last_day, ...settled, ...filtered }
   const besides = asked.hasCosts ? await clickhouse.query<FxLookup>(costCurrenciesSql, params) : []
-  const live = money_days.filter((day) => !settled.has(day))
+  const live = money.filter(({ is_settled }) => !is_settled).map(({ day }) => day)
   const { rated, rateOf, missing_rates } = await findSpentRates(sources, app_id, { days: money, live, besides }, () =>
     clickhouse.query<FxLookup>(spentSql(asked), params),
   )
@@ -61,6 +61,48 @@ export const performanceReport: Report<'performance'> = async (
   const rows = await pageOf(groups, shown)
   return { rows, all_rows: groups.length, missing_rates, totals: await totalsOf(groups, shown) }
 }
+
+interface Days {
+  first_day: string
+  last_day: string
+  money: readonly MoneyDay[]
+}
+
+/** What is read as it is settled and what is worked out, as parameters. Nothing is settled of what no list has. */
+async function findSettledParts(
+  { clickhouse }: Pick<ReportSources, 'clickhouse'>,
+  app_id: string,
+  { list, days: ns, hasClicks }: Pick<Asked, 'list' | 'days' | 'hasClicks'>,
+  { first_day, last_day, money }: Days,
+) {
+  const window = { app_id, from: first_day, to: addDays(last_day, 1) }
+  const find = async (name: FigureName, range: DayRange) =>
+    list === null ? [] : (await findSettled(clickhouse, name, range)).settled_days
+  const numbers = ns.filter((n) => n > 0)
+  const pairs = daysBetween(window.from, window.to).flatMap((day) => numbers.map((n) => ({ day, n })))
+  const cohorts =
+    list === null || numbers.length === 0
+      ? { settled: [], live: pairs }
+      : await findSettledCohorts(clickhouse, 'campaign_cohorts', { ...window, numbers })
+  const money_days = money.map(({ day }) => day)
+  const [from, last] = [money_days[0], money_days.at(-1)]
+  const earned =
+    from === undefined || last === undefined ? [] : await find('earnings', { app_id, from, to: addDays(last, 1) })
+  return {
+    settled_campaigns: await find('campaigns', window),
+    settled_clicks: hasClicks ? await find('clicks', window) : [],
+    settled_earnings: earned,
+    live_earnings: money_days.filter((day) => !earned.includes(day)),
+    ...pairsParams('settled', cohorts.settled),
+    ...pairsParams('live', cohorts.live),
+    activity_days: activityDays(cohorts.live),
+  }
+}
+
+const pairsParams = (name: string, pairs: readonly CohortPair[]) => ({
+  [`${name}_days`]: pairs.map(({ day }) => day),
+  [`${name}_numbers`]: pairs.map(({ n }) => n),
+})
 
 async function hasFrozen(clickhouse: ReportSources['clickhouse'], params: Record<string, unknown>): Promise<boolean> {
   const [row] = await clickhouse.query<{ has_frozen: number }>(hasFrozenSql, params)

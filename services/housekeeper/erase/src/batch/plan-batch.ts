@@ -44,7 +44,7 @@ export async function planBatch(
     ...{ deletes: deletes.keys, counts: deletes.counts },
     events: sumEvents(events, expiredDays),
     ...(await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])),
-    stamps: stampsOf([...events, ...expired.activity], [...events, ...expired.money], verdicts),
+    stamps: stampsOf([...events, ...expired.activity], [...events, ...expired.money], verdicts, clickRows),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
 }
@@ -71,11 +71,15 @@ function stampsOf(
   active: readonly ActiveDay[],
   money: readonly MoneyRow[],
   verdicts: readonly VerdictRow[],
+  clicks: readonly { day: string }[],
 ): BatchPlan['stamps'] {
+  const installs = days(verdicts.filter(({ pending }) => pending === 0))
   return {
     activity: days(active.map(({ active_day }) => ({ day: active_day }))),
     uniques: days(active),
     money: days(money.filter(({ has_money }) => has_money === 1)),
-    installs: days(verdicts.filter(({ pending }) => pending === 0)),
+    installs,
+    dimensions: installs,
+    clicks: days(clicks),
   }
 }
