@@ -13,7 +13,7 @@ let reports: Reports
 beforeAll(async () => {
   // EUR is worth 2 USD, and XXX has no rate.
   const rateOf = ({ currency }: { currency: string }) => (currency === 'EUR' ? { usd: '2', units: '1' } : null)
-  reports = await openReports({ rateOf, now: () => march(20) })
+  reports = await openReports({ rateOf, now: () => march(20), embedded: true })
   // The engine lets clicks expire by its own clock.
   await reports.clickhouse.command('ALTER TABLE clicks_raw_v1 REMOVE TTL')
 })
@@ -191,5 +191,16 @@ test('more rows than an answer may have are refused, and one less is answered', 
   expect((await ask()).json()).toMatchObject({ meta: { rows: limits.report_grouped_rows_max } })
   await fill(limits.report_grouped_rows_max, 1)
   const refused = await ask()
+  expect([refused.statusCode, refused.json()]).toEqual([400, expect.objectContaining({ error: 'too_many_rows' })])
+})
+
+test('a question with more groups than memory holds is refused as one with too many rows', async () => {
+  const app_id = randomUUID()
+  await reports.clickhouse.command(
+    `INSERT INTO installs_by_dimensions_v1 (app_id, day, installed_at_ms, install_key, partner, sub1, sub2, sign, offset)
+     SELECT '${app_id}', '2026-03-01', ${march(1)}, number, 'p', hex(sipHash128(number)), hex(sipHash128(number, 1)), 1, number
+     FROM numbers(1000000)`,
+  )
+  const refused = await reports.request('performance', app_id, { ...window, by: 'sub1,sub2', days: '0,1,7', limit: 1 })
   expect([refused.statusCode, refused.json()]).toEqual([400, expect.objectContaining({ error: 'too_many_rows' })])
 })

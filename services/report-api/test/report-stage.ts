@@ -16,7 +16,7 @@ export type Query = Record<string, number | string | string[]>
 export type RateOf = (lookup: { day: string; currency: string }) => EurRates | null
 
 /** The service on an empty engine of its own. A server key is the id of its app. */
-export async function openReports(given: { rateOf: RateOf; now: () => number }) {
+export async function openReports(given: { rateOf: RateOf; now: () => number; embedded?: true }) {
   const clickhouse = await openTestClickhouse()
   const logger = pino({ level: 'silent' })
   const registry = new Registry()
@@ -24,7 +24,8 @@ export async function openReports(given: { rateOf: RateOf; now: () => number }) 
   const storeApps = memoryStoreApps()
   const cvSchemas = memoryCvSchemas()
   const postbacks = { storeApps, cvSchemas }
-  const deps = { clickhouse, credentials: appIdsAsKeys, keyValue: memoryKeyValue(Date.now), registry, logger }
+  const { embedded = false } = given
+  const deps = { clickhouse, embedded, credentials: appIdsAsKeys, keyValue: memoryKeyValue(Date.now), registry, logger }
   await app.register(reportApi({ ...deps, ...postbacks, fxRates: { find: async () => given.rateOf }, now: given.now }))
 
   const request = (name: string, app_id: string, query: Query) => {

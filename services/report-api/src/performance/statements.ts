@@ -213,6 +213,29 @@ ORDER BY ${keys}
 LIMIT ${limits.report_grouped_rows_max + 1}`
 }
 
+/** How many groups `groupsSql` counts at most: above it there are too many for sure. */
+export const groups_max = 2 * limits.report_grouped_rows_max
+
+/**
+ * The number of groups at most, `groups`: those that cancelled verdicts alone have are counted too. It keeps nothing but their keys, and
+ * ends at the first one above `groups_max`, where the statement of all rows would end for want of memory.
+ */
+export function groupsSql(asked: Asked): string {
+  const { by, group, passes, hasClicks, hasCosts, list } = asked
+  const installs = `installs_by_dimensions_v1 WHERE ${inWindow}`
+  const parts = [
+    `SELECT date AS on, * FROM (${list === null ? `SELECT day AS date, * FROM ${installs}` : campaignRows('campaigns', asked)})`,
+    ...(hasClicks ? [`SELECT date AS on, * FROM (${campaignRows('clicks', asked)})`] : []),
+    ...(hasCosts ? [costsSql('1')] : []),
+  ]
+  const keys = parts.map(
+    (sql) =>
+      `SELECT ${[firstDayOf[group]('on'), ...by.map((one) => `toString(${one})`)].join(', ')} FROM (${sql}) WHERE ${passes}`,
+  )
+  return `
+SELECT count() AS groups FROM (SELECT DISTINCT * FROM (${keys.join(' UNION ALL ')}) LIMIT ${groups_max + 1})`
+}
+
 /** Each day with money of a currency that rows sum up, be it 0. */
 export const spentSql = ({ passes, hasCosts, ...asked }: Omit<Asked, 'factors'>): string => `
 SELECT code AS currency, toString(money_day) AS day

@@ -13,6 +13,8 @@ import { type Group, pageOf, totalsOf } from '../performance/rows.ts'
 import {
   type Asked,
   costCurrenciesSql,
+  groups_max,
+  groupsSql,
   hasFrozenSql,
   isOfSubs,
   listFor,
@@ -49,6 +51,10 @@ export const performanceReport: Report<'performance'> = async (
   const money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
   const settled = await findSettledParts(sources, app_id, asked, { first_day, last_day, money })
   const params = { app_id, first_day, last_day, ...settled, ...filtered }
+  if (mayBeMany(asked)) {
+    const [found] = await clickhouse.query<{ groups: number }>(groupsSql(asked), params)
+    if (found!.groups > groups_max) throw tooManyRows()
+  }
   const besides = asked.hasCosts ? await clickhouse.query<FxLookup>(costCurrenciesSql, params) : []
   const live = money.filter(({ is_settled }) => !is_settled).map(({ day }) => day)
   const { rated, rateOf, missing_rates } = await findSpentRates(sources, app_id, { days: money, live, besides }, () =>
@@ -61,6 +67,10 @@ export const performanceReport: Report<'performance'> = async (
   const rows = await pageOf(groups, shown)
   return { rows, all_rows: groups.length, missing_rates, totals: await totalsOf(groups, shown) }
 }
+
+/** Of what is settled there are few groups, unless each period has each country. */
+const mayBeMany = ({ list, group }: Pick<Asked, 'list' | 'group'>): boolean =>
+  list === null || (list === 'countries' && group !== 'none')
 
 interface Days {
   first_day: string
