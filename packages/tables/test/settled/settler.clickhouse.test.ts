@@ -122,7 +122,7 @@ const changes: [what: string, change: () => Promise<void>, live: Record<string, 
       await insertInstalls(clickhouse, rows.slice(1), randomUUID())
       await bumpMoneyDays(clickhouse, [{ app_id, install_uuid: before.install_uuid }])
     },
-    { installs: [4], money: [4, 5, 6, 9] },
+    { installs: [4], dimensions: [4], money: [4, 5, 6, 9] },
   ],
 ]
 

@@ -3,6 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { eventRowColumns, revenueRowColumns } from '@tributary/contracts/rows'
+import { utcDay } from '@tributary/domain/utc-day'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { insertInstalls, installRows } from '@tributary/testing/engines/insert-verdicts'
 import { openTestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
@@ -17,6 +18,8 @@ const counts: Record<string, string> = {
   activity: 'SELECT uniqExact(install_key) AS n FROM activity_by_day_v1',
   uniques: 'SELECT uniqExactMerge(installs) AS n FROM event_installs_per_day_v1',
   installs: 'SELECT uniqExact(install_key) AS n FROM installs_by_day_v1',
+  dimensions: 'SELECT uniqExact(install_key) AS n FROM installs_by_dimensions_v1',
+  clicks: 'SELECT uniqExact(click_id) AS n FROM clicks_raw_v1',
   money: `SELECT (SELECT uniqExact(offset) FROM revenue_raw_v1 WHERE app_id = {app_id:String})
     + (SELECT uniqExact(offset) FROM revenue_cancelled_v1) AS n FROM money_days_v1`,
 }
@@ -31,6 +34,8 @@ async function insertInstall(clickhouse: Clickhouse, app_id: string, offset: num
   })
   await clickhouse.insert(block('events_raw_v1', eventRowColumns, event))
   await clickhouse.insert(block('revenue_cancelled_v1', revenueRowColumns, { ...event, amount_micros: 7 }))
+  const click = { app_id, click_id: install_uuid, day: utcDay(Date.now()), partner: 'acme', click: '{}' }
+  await clickhouse.insert(block('clicks_raw_v1', Object.keys(click), click))
   const decision = { ...decisionOf(1), install_uuid, installed_at_ms: first_ms }
   await insertInstalls(clickhouse, installRows(app_id, [decision], offset), randomUUID())
 }
@@ -78,6 +83,8 @@ function stampSuite(engine: string, open: () => Promise<{ clickhouse: Clickhouse
       const found = (await look(clickhouse, app_id)).toSorted((a, b) => (a.source < b.source ? -1 : 1))
       expect(found.map(({ source, stamp }) => [source, stamp])).toEqual([
         ['activity', inserts],
+        ['clicks', inserts],
+        ['dimensions', inserts],
         ['installs', inserts],
         ['money', 2 * inserts],
         ['uniques', inserts],

@@ -7,7 +7,14 @@ import { type TestClickhouse, testEventRow } from '@tributary/testing/engines/te
 import { daysBetween } from '../../src/settled/days.ts'
 import { type FigureName, figureNames, figureOf, settledSql } from '../../src/settled/figures.ts'
 import { findSettled, findSettledCohorts } from '../../src/settled/find-settled.ts'
-import { activityDays, retainedSql, settledNumbers, settledRetainedSql } from '../../src/settled/sql/cohorts.ts'
+import {
+  activityDays,
+  cohortFigures,
+  retainedSql,
+  settledCampaignsRetainedSql,
+  settledNumbers,
+  settledRetainedSql,
+} from '../../src/settled/sql/cohorts.ts'
 
 /** First day of the data, and how many days it has. */
 export const first_ms = Date.UTC(2026, 2, 1)
@@ -60,6 +67,18 @@ export async function writeApp(clickhouse: TestClickhouse, app_id: string): Prom
   await cancel(clickhouse, [{ ...paid, amount_micros: Number(paid.revenue_micros) }])
   const decisions = numbers.filter((n) => n % 13 !== 0).map(decisionOf)
   await insertInstalls(clickhouse, installRows(app_id, decisions), randomUUID())
+  await writeClicks(clickhouse, app_id, numbers)
+}
+
+/** Clicks of the days of installs, which the engine would let expire by its own clock. */
+async function writeClicks(clickhouse: Clickhouse, app_id: string, numbers: readonly number[]): Promise<void> {
+  await clickhouse.command('SYSTEM STOP TTL MERGES clicks_raw_v1')
+  const columns = ['app_id', 'click_id', 'day', 'partner', 'campaign', 'click']
+  const lines = numbers.map((n) => {
+    const day = dayOf(decisionOf(n).installed_at_ms)
+    return JSON.stringify([app_id, `c${n}`, day, 'acme', `c${n % 3}`, `{"country":"D${n % 2}"}`])
+  })
+  await clickhouse.insert({ table: 'clicks_raw_v1', columns, lines: lines.join('\n'), token: randomUUID() })
 }
 
 export async function cancel(clickhouse: Clickhouse, rows: readonly RevenueRow[]): Promise<void> {
@@ -75,6 +94,8 @@ export async function liveFigures(clickhouse: Clickhouse, app_id: string): Promi
   }
   const pairs = daysBetween(from, to).flatMap((day) => settledNumbers.map((n) => ({ day, n })))
   everything.cohorts = await read(clickhouse, retainedSql(cohortPlace), cohortParams(app_id, pairs))
+  const { by } = cohortFigures.campaign_cohorts
+  everything.campaign_cohorts = await read(clickhouse, retainedSql(cohortPlace, by), cohortParams(app_id, pairs))
   return everything
 }
 
@@ -91,6 +112,17 @@ export async function settledFigures(clickhouse: Clickhouse, app_id: string) {
   const cohorts = await findSettledCohorts(clickhouse, 'cohorts', { app_id, from, to, numbers: settledNumbers })
   const retained = await read(clickhouse, settledRetainedSql(cohortPlace), cohortParams(app_id, cohorts.settled))
   everything.cohorts = retained.filter((row) => (row as { retained: number }).retained > 0)
+  const of_campaigns = await findSettledCohorts(clickhouse, 'campaign_cohorts', {
+    app_id,
+    from,
+    to,
+    numbers: settledNumbers,
+  })
+  everything.campaign_cohorts = await read(
+    clickhouse,
+    `SELECT date, n, retained, partner, campaign, country FROM (${settledCampaignsRetainedSql(cohortPlace)})`,
+    cohortParams(app_id, of_campaigns.settled),
+  )
   return { figures: everything, settled, cohorts }
 }
 

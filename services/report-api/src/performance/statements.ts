@@ -26,6 +26,7 @@ export interface Asked {
   hasCosts: boolean
   /** The list of settled campaigns and clicks that has what is asked for. */
   list: CampaignList | null
+  parts: Parts
   /** Names of the parameters with factors. */
   factors: readonly string[]
 }
@@ -54,37 +55,41 @@ const usedBy = (by: readonly ReportDimension[], filters: ReportFilters) => [
   ...new Set([...by, ...(Object.keys(filters) as ReportDimension[])]),
 ]
 
-/** The days of a figure in the window that are not settled, as SQL. */
-const liveDays = (name: 'campaigns' | 'clicks') =>
-  `(SELECT {first_day:Date} + number FROM numbers(dateDiff('day', {first_day:Date}, {last_day:Date}) + 1)
-      WHERE ({first_day:Date} + number) NOT IN {settled_${name}:Array(Date)})`
+type PartName = 'campaigns' | 'clicks' | 'earnings' | 'cohorts'
+/** Which of the live and the settled rows of a part are read: the engine plans a statement without empty ones faster. */
+export type Parts = Record<PartName, { live: boolean; settled: boolean }>
+
+/** The rows of a part that are read, each through `select`. */
+const readSql = (
+  { parts }: Pick<Asked, 'parts'>,
+  name: PartName,
+  { live, settled }: { live: string; settled: () => string },
+  select: (sql: string) => string,
+): string =>
+  [...(parts[name].live ? [live] : []), ...(parts[name].settled ? [settled()] : [])].map(select).join('\n  UNION ALL ')
 
 /** Rows of a figure, settled and live: `date`, the dimensions that are used, and its columns. */
-function campaignRows(name: 'campaigns' | 'clicks', { by, filters, list }: Pick<Asked, 'by' | 'filters' | 'list'>) {
-  const at = { app_id, days: liveDays(name) }
+function campaignRows(name: 'campaigns' | 'clicks', asked: Pick<Asked, 'by' | 'filters' | 'list' | 'parts'>) {
+  const { by, filters, list } = asked
+  const at = { app_id, days: `{live_${name}:Array(Date)}` }
   const used = usedBy(by, filters)
   const columns = name === 'clicks' ? 'clicks' : 'installs, reinstalls, fraud_flagged'
   const live = name === 'clicks' ? clicksSql(at, used, { frozen: !isOfSubs(filters) }) : campaignInstallsSql(at, used)
-  const parts = [
-    live,
-    ...(list === null ? [] : [settledSql(name, list, { app_id, days: `{settled_${name}:Array(Date)}` })]),
-  ]
-  return parts.map((sql) => `SELECT date, ${listOf(used)}${columns} FROM (${sql}\n  )`).join('\n  UNION ALL ')
+  const settled = () => settledSql(name, list!, { app_id, days: `{settled_${name}:Array(Date)}` })
+  const select = (sql: string) => `SELECT date, ${listOf(used)}${columns} FROM (${sql}\n  )`
+  return readSql(asked, name, { live, settled }, select)
 }
 
-/** Money of new installs from the install time on: `on, install_key, event_name, money_day, code, amount, age` and what rows are of. */
-const moneySql = ({ by, filters, list, passes }: Pick<Asked, 'by' | 'filters' | 'list' | 'passes'>) => {
+/** Money of new installs of the window from the install time on, as `earningsSql` has it: `on, number, money_day` and what rows are of. */
+function moneySql({ by, filters, passes, parts }: Pick<Asked, 'by' | 'filters' | 'passes' | 'parts'>): string {
   const used = usedBy(by, filters)
-  const live = earningsSql({ app_id, days: '{live_earnings:Array(Date)}' }, used, `(${inWindow}) AND ${passes}`)
-  const settled = settledSql('earnings', 'earned', { app_id, days: '{settled_earnings:Array(Date)}' })
-  return [live, ...(list === null ? [] : [settled])]
-    .map(
-      (sql) => `
+  const live = earningsSql({ app_id, days: '{live_earnings:Array(Date)}' }, used, `${inWindow} AND ${passes}`)
+  const settled = () => settledSql('earnings', 'earned', { app_id, days: '{settled_earnings:Array(Date)}' })
+  const select = (sql: string) => `
     SELECT install_day AS on, ${listOf(by)}number, date AS money_day, currency AS code, micros AS amount, age, purchases, paid
     FROM (${sql}
-    ) WHERE install_day >= {first_day:Date} AND install_day <= {last_day:Date} AND ${passes}`,
-    )
-    .join('\n    UNION ALL')
+    ) WHERE install_day >= {first_day:Date} AND install_day <= {last_day:Date} AND ${passes}`
+  return readSql({ parts }, 'earnings', { live, settled }, select)
 }
 
 /** Uploaded costs; one that lacks a dimension has `*` there. */
@@ -120,12 +125,12 @@ const zeros = {
 }
 type Figures = Partial<Record<keyof typeof zeros, string>>
 
-const partSql = ({ by }: Asked, figures: Figures, from: string) => `
-  SELECT on, ${listOf(by)}${Object.entries(zeros)
+const partSql = ({ by, group }: Asked, figures: Figures, from: string) => `
+  SELECT ${firstDayOf[group]('on')} AS period, ${listOf(by)}${Object.entries(zeros)
     .map(([name, zero]) => `${figures[name as keyof typeof zeros] ?? zero} AS ${name}`)
     .join(', ')}
   FROM ${from}
-  GROUP BY on${by.map((one) => `, ${one}`).join('')}`
+  GROUP BY period${by.map((one) => `, ${one}`).join('')}`
 
 const arrayOf = (type: string, values: readonly string[]) => `CAST([${values.join(', ')}], 'Array(${type})')`
 
@@ -172,11 +177,12 @@ function partsSql(asked: Asked): string[] {
 
 /** Installs that came back, as the report `cohorts` counts them. Day 0 is all installs. */
 function retainedPart(asked: Asked): string {
-  const { by, list, passes } = asked
+  const { by, passes } = asked
   const pairs = (of: string) => ({ app_id, days: `{${of}_days:Array(Date)}`, numbers: `{${of}_numbers:Array(UInt16)}` })
   const live = retainedSql({ ...pairs('live'), activity_days: '{activity_days:Array(Date)}', moments: passes }, by)
-  const parts = [live, ...(list === null ? [] : [`${settledCampaignsRetainedSql(pairs('settled'))} AND ${passes}`])]
-  const rows = parts.map((sql) => `SELECT date AS on, n, ${listOf(by)}retained FROM (${sql}\n  )`)
+  const settled = () => `${settledCampaignsRetainedSql(pairs('settled'))} WHERE ${passes}`
+  const select = (sql: string) => `SELECT date AS on, n, ${listOf(by)}retained FROM (${sql}\n  )`
+  const rows = readSql(asked, 'cohorts', { live, settled }, select)
   return partSql(
     asked,
     {
@@ -185,7 +191,7 @@ function retainedPart(asked: Asked): string {
         asked.days.map((n) => (n === 0 ? '0' : `sumIf(retained, n = ${Number(n)})`)),
       ),
     },
-    `(${rows.join('\n  UNION ALL ')})`,
+    `(${rows})`,
   )
 }
 
@@ -194,18 +200,15 @@ function retainedPart(asked: Asked): string {
  * the others.
  */
 export function rowsSql(asked: Asked): string {
-  const { by, group } = asked
-  const period = firstDayOf[group]('on')
+  const { by } = asked
   const keys = ['period', ...by].join(', ')
   return `
 SELECT toString(period) AS day, ${listOf(by)}sum(of_clicks) AS clicks, sum(fresh) AS installs, sum(again) AS reinstalls,
   sum(of_flagged) AS fraud_flagged, sum(bought) AS purchases, sum(paid_by) AS payers, toString(sum(usd)) AS revenue,
   sum(uploads) AS costs, toString(sum(spent)) AS cost, sumForEach(came) AS retained,
   arrayMap(x -> toString(x), sumForEach(earned)) AS revenues
-FROM (
-  SELECT ${period} AS period, * FROM (${partsSql(asked).join(`
+FROM (${partsSql(asked).join(`
   UNION ALL`)}
-  )
 )
 GROUP BY ${keys}
 HAVING clicks != 0 OR installs != 0 OR reinstalls != 0 OR costs != 0

@@ -18,6 +18,7 @@ import {
   hasFrozenSql,
   isOfSubs,
   listFor,
+  type Parts,
   partsOf,
   rowsSql,
   spentSql,
@@ -38,22 +39,23 @@ export const performanceReport: Report<'performance'> = async (
   const ns = daysOf('performance', requested)
   const { passes, params: filtered } = filterSql(filters)
   const list = listFor(by, filters)
-  const parts: Omit<Asked, 'factors'> = { by, group, days: ns, filters, passes, list, ...partsOf(by, filters) }
+  const of_request = { by, group, days: ns, filters, passes, list, ...partsOf(by, filters) }
   const known = windowDays(window)
   if (known === null) {
-    const totals = await totalsOf([], { ...parts, sort, limit, offset })
+    const totals = await totalsOf([], { ...of_request, sort, limit, offset })
     return { rows: [], all_rows: 0, missing_rates: [], totals }
   }
   const { first_day, last_day } = known
-  const hasClicks = parts.hasClicks && !(isOfSubs(filters) && (await hasFrozen(clickhouse, { app_id, ...known })))
-  const asked = { ...parts, hasClicks }
-  const shown = { ...asked, sort, limit, offset }
+  const hasClicks = of_request.hasClicks && !(isOfSubs(filters) && (await hasFrozen(clickhouse, { app_id, ...known })))
   const money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
-  const settled = await findSettledParts(sources, app_id, asked, { first_day, last_day, money })
-  const params = { app_id, first_day, last_day, ...settled, ...filtered }
+  const window_days = { first_day, last_day, money }
+  const found = await findSettledParts(sources, app_id, { ...of_request, hasClicks }, window_days)
+  const asked: Omit<Asked, 'factors'> = { ...of_request, hasClicks, parts: found.parts }
+  const shown = { ...asked, sort, limit, offset }
+  const params = { app_id, first_day, last_day, ...found.params, ...filtered }
   if (mayBeMany(asked)) {
-    const [found] = await clickhouse.query<{ groups: number }>(groupsSql(asked), params)
-    if (found!.groups > groups_max) throw tooManyRows()
+    const [row] = await clickhouse.query<{ groups: number }>(groupsSql(asked), params)
+    if (row!.groups > groups_max) throw tooManyRows()
   }
   const besides = asked.hasCosts ? await clickhouse.query<FxLookup>(costCurrenciesSql, params) : []
   const live = money.filter(({ is_settled }) => !is_settled).map(({ day }) => day)
@@ -98,15 +100,35 @@ async function findSettledParts(
   const [from, last] = [money_days[0], money_days.at(-1)]
   const earned =
     from === undefined || last === undefined ? [] : await find('earnings', { app_id, from, to: addDays(last, 1) })
-  return {
-    settled_campaigns: await find('campaigns', window),
-    settled_clicks: hasClicks ? await find('clicks', window) : [],
-    settled_earnings: earned,
-    live_earnings: money_days.filter((day) => !earned.includes(day)),
+  const days = daysBetween(window.from, window.to)
+  const [campaigns, clicks] = [await find('campaigns', window), hasClicks ? await find('clicks', window) : []]
+  const lists = {
+    campaigns: { settled: campaigns, live: days.filter((day) => !campaigns.includes(day)) },
+    clicks: { settled: clicks, live: days.filter((day) => !clicks.includes(day)) },
+    earnings: { settled: earned, live: money_days.filter((day) => !earned.includes(day)) },
+  }
+  const isRead = ({ settled, live }: { settled: readonly unknown[]; live: readonly unknown[] }) => ({
+    settled: settled.length > 0,
+    live: live.length > 0 || settled.length === 0,
+  })
+  const parts: Parts = {
+    campaigns: isRead(lists.campaigns),
+    clicks: isRead(lists.clicks),
+    earnings: isRead(lists.earnings),
+    cohorts: isRead(cohorts),
+  }
+  const params = {
+    ...Object.fromEntries(
+      Object.entries(lists).flatMap(([name, { settled, live }]) => [
+        [`settled_${name}`, settled],
+        [`live_${name}`, live],
+      ]),
+    ),
     ...pairsParams('settled', cohorts.settled),
     ...pairsParams('live', cohorts.live),
     activity_days: activityDays(cohorts.live),
   }
+  return { parts, params }
 }
 
 const pairsParams = (name: string, pairs: readonly CohortPair[]) => ({

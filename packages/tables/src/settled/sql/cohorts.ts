@@ -84,8 +84,8 @@ const ofPairs = ({ app_id, days, numbers }: Omit<CohortPairs, 'activity_days'>) 
 /** The rows of `retainedSql` by `cohortFigures.campaign_cohorts.by`, of settled pairs. */
 export const settledCampaignsRetainedSql = (at: Omit<CohortPairs, 'activity_days'>): string => `
   SELECT day AS date, n, partner, campaign, country, retained
-  FROM settled_campaign_cohorts_v1 FINAL
-  ARRAY JOIN \`countries.partner\` AS partner, \`countries.campaign\` AS campaign, \`countries.country\` AS country, \`countries.retained\` AS retained${ofPairs(at)}`
+  FROM (SELECT * FROM settled_campaign_cohorts_v1 FINAL${ofPairs(at)})
+  ARRAY JOIN \`countries.partner\` AS partner, \`countries.campaign\` AS campaign, \`countries.country\` AS country, \`countries.retained\` AS retained`
 
 /** The same rows, of settled pairs. The pairs must be settled (`findSettledCohorts`). */
 export const settledRetainedSql = (at: Omit<CohortPairs, 'activity_days'>): string => `
