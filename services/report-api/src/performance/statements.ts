@@ -223,7 +223,7 @@ export const groups_max = 2 * limits.report_grouped_rows_max
  * The number of groups at most, `groups`: those that cancelled verdicts alone have are counted too. It keeps nothing but their keys, and
  * ends at the first one above `groups_max`, where the statement of all rows would end for want of memory.
  */
-export function groupsSql(asked: Asked): string {
+export function groupsSql(asked: Omit<Asked, 'factors'>): string {
   const { by, group, passes, hasClicks, hasCosts, list } = asked
   const installs = `installs_by_dimensions_v1 WHERE ${inWindow}`
   const parts = [
