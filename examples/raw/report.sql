@@ -13,13 +13,11 @@ FROM (
 LEFT JOIN erased AS e USING (install_uuid)
 WHERE nth = 1 AND pending = 0 AND least(received_at_ms, installed_at_ms) > coalesce(up_to_ms, 0);
 
-CREATE VIEW money AS
-SELECT install_uuid, currency, sum(revenue_micros) / 1e6 AS revenue
-FROM 'raw/events/*.parquet' AS p
-LEFT JOIN erased AS e USING (install_uuid)
-WHERE revenue_counts = 1 AND least(received_at_ms, ts_ms) > coalesce(up_to_ms, 0)
-GROUP BY ALL;
+SELECT partner, count(*) AS installs FROM verdicts GROUP BY partner ORDER BY installs DESC;
 
-SELECT v.partner, count(DISTINCT v.install_uuid) AS installs, m.currency, sum(m.revenue) AS revenue
-FROM verdicts AS v LEFT JOIN money AS m USING (install_uuid)
-GROUP BY v.partner, m.currency ORDER BY installs DESC;
+SELECT v.partner, p.currency, sum(p.revenue_micros) / 1e6 AS revenue
+FROM 'raw/events/*.parquet' AS p
+JOIN verdicts AS v USING (install_uuid)
+LEFT JOIN erased AS e USING (install_uuid)
+WHERE p.revenue_counts = 1 AND least(p.received_at_ms, p.ts_ms) > coalesce(e.up_to_ms, 0)
+GROUP BY v.partner, p.currency ORDER BY revenue DESC;

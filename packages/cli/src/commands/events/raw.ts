@@ -19,8 +19,9 @@ interface RawOptions {
 const help = `
 The window goes by the time of storing, so late events are in a later file, and each row is in exactly one file. Each file
 is written beside its name and renamed: what is there is whole. Run the command again and it goes on where it stopped; the
-file of a day that was not over is written anew. docs/raw.md explains the columns, and how to read a folder with DuckDB or
-pandas. Rows that were stored before there were times of storing: --since 0 --until 1970-01-02.
+file of a day that was not over is written anew. Give each table of each app a folder of its own. docs/raw.md explains the
+window and how to read a folder with DuckDB or pandas; the reference at /docs lists the columns. Rows that were stored
+before there were times of storing: --since 0 --until 1970-01-02.
 --json: {files: [{name, rows, since_ms, until_ms}], complete_until_ms}, the files that this run wrote.`
 
 /** Adds `raw TABLE`. */
