@@ -70,7 +70,16 @@ async function readAll() {
 describe('/docs', () => {
   it('leads to the guide, every rule, every example and each operation, and no link leads nowhere', async () => {
     const pages = await readAll()
-    const examples = ['signing', 'attribution', 'flights', 'cv-schema', 'postbacks', 'purchase-alerts', 'read-records']
+    const examples = [
+      'signing',
+      'attribution',
+      'flights',
+      'cv-schema',
+      'postbacks',
+      'purchase-alerts',
+      'raw',
+      'read-records',
+    ]
     const raw = ['openapi.json', 'schemas/events.accepted.v1.json', 'examples/cv-schema/puzzle-game.json']
     const parts = [
       ...examples.map((name) => `examples/${name}`),

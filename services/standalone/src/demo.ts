@@ -40,7 +40,9 @@ export async function makeDemoCompany({
     { company_id, name: 'Demo Android', platform: 'android', bundle_id: 'com.example.demo' },
     actor,
   )
-  const ios = await createApp(pool, masterKeys, { company_id, name: 'Demo iOS', platform: 'ios' }, actor)
+  // Lists go by time: the app of `demo.env`'s plain names comes first, also as the one that the panel opens.
+  const later = { ...actor, now_ms: actor.now_ms + 1 }
+  const ios = await createApp(pool, masterKeys, { company_id, name: 'Demo iOS', platform: 'ios' }, later)
   const label = 'demo backend'
   const androidKey = await createServerKey(pool, { app_id: android.app_id, label, allowed_events: [] }, actor)
   const iosKey = await createServerKey(pool, { app_id: ios.app_id, label, allowed_events: [] }, actor)

@@ -16,6 +16,8 @@ export const groups: readonly { name: string; pages: readonly Page[] }[] = [
       { path: '', title: 'Send events, read reports', file: 'docs/api.md' },
       { path: 'attribution', title: 'Attribution', file: 'docs/attribution.md' },
       { path: 'links', title: 'Tracking links', file: 'docs/links.md' },
+      { path: 'reports', title: 'Which report', file: 'docs/reports.md' },
+      { path: 'raw', title: 'Raw data', file: 'docs/raw.md' },
       { path: 'skan', title: 'SKAdNetwork', file: 'docs/skan.md' },
       { path: 'privacy', title: 'Privacy', file: 'docs/privacy.md' },
       { path: 'client', title: 'TypeScript client', file: 'packages/client/README.md' },
@@ -34,6 +36,7 @@ export const groups: readonly { name: string; pages: readonly Page[] }[] = [
       { path: 'examples/signing', title: 'Sign a batch', file: 'docs/examples/signing' },
       { path: 'examples/attribution', title: 'From a link to the report', file: 'examples/attribution/README.md' },
       { path: 'examples/flights', title: 'A year of history', file: 'examples/flights/README.md' },
+      { path: 'examples/raw', title: 'DuckDB and pandas', file: 'examples/raw/README.md' },
       { path: 'examples/cv-schema', title: 'A conversion value schema', file: 'examples/cv-schema/README.md' },
       { path: 'examples/postbacks', title: 'Sample postbacks', file: 'examples/postbacks/README.md' },
       { path: 'examples/purchase-alerts', title: 'A consumer', file: 'examples/purchase-alerts/README.md' },
@@ -90,6 +93,9 @@ export const rawFiles: ReadonlyMap<string, string> = new Map([
     `docs/schemas/${topic}.v1.json`,
   ]),
   ['examples/cv-schema/puzzle-game.json', 'examples/cv-schema/puzzle-game.json'],
+  ...['campaigns/costs.csv', 'campaigns/events.jsonl', 'raw/report.py', 'raw/report.sql'].map(
+    (name): [string, string] => [`examples/${name}`, `examples/${name}`],
+  ),
   ['examples/purchase-alerts/purchase-alerts.ts', 'examples/purchase-alerts/purchase-alerts.ts'],
   ...['read-records.ts', 'read_records.go', 'read_records.py', 'sample.jsonl'].map((name): [string, string] => [
     `examples/read-records/${name}`,
