@@ -10,6 +10,10 @@ export function describeRejected(reasons: Reasons, path: string): string[] {
   return lines.length === 0 ? [] : [...lines, `Rejected lines are in ${path}`]
 }
 
+/** One line per reason for which lines were not meant to be sent. */
+export const describeSkipped = (reasons: Reasons): string[] =>
+  byCount(reasons).map(([reason, count]) => `  ${count}  skipped: ${reason}`)
+
 /** Throws CliError `all_rejected` when no line of a file was accepted, so that scripts notice. */
 export function refuseAllRejected(total: { accepted: number; rejected: number }, reasons: Reasons): void {
   if (total.accepted > 0 || total.rejected === 0) return

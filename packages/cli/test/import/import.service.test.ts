@@ -107,6 +107,21 @@ describe('tributary import appsflyer', () => {
     ])
   })
 
+  it('tells by --dry-run what it would bring, and sends nothing', async () => {
+    const bad = { ...purchase, 'Event Time': 'yesterday' }
+    const second = { ...purchase, 'Is Primary Attribution': 'false' }
+    const { run, events } = await imported('appsflyer', csv(columns, [install, purchase, bad, second]), '--dry-run')
+    expect(answerOf(run)).toMatchObject({
+      ...{ dry_run: true, accepted: 2, rejected: 1, skipped: { not_primary_attribution: 1 }, unknown_fields: [] },
+      events: [
+        { event_name: 'app_install', accepted: 1, revenue: [] },
+        { event_name: 'af_purchase', accepted: 1, revenue: [{ currency: 'EUR', amount: 9.99 }] },
+      ],
+      rejected_lines: [{ line: 4, reason: 'invalid_field', field: 'event_ts_ms' }],
+    })
+    expect(events).toEqual([])
+  })
+
   it('takes the columns of Data Locker, and an organic install for organic', async () => {
     const { events } = await imported(
       'appsflyer',

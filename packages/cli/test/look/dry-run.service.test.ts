@@ -32,6 +32,7 @@ it('a dry run says what would be accepted by the rules of the gateway, and sends
     dry_run: true,
     accepted: 6,
     rejected: 4,
+    skipped: {},
     events: [
       {
         event_name: 'purchase',

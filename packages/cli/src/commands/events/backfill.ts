@@ -47,7 +47,7 @@ once. duplicates_possible counts accepted lines that may have been sent before, 
 an answer. When no line is accepted, the command fails with all_rejected (exit 1) and the counts by reason. A run that
 was stopped with Ctrl-C can be resumed.
 --json: {accepted, rejected, duplicates_possible, seconds}; the counts include resumed runs, seconds is this run. With
---dry-run: {dry_run, accepted, rejected, events, reasons, rejected_lines, unknown_fields, without_revenue}.`
+--dry-run: {dry_run, accepted, rejected, skipped, events, reasons, rejected_lines, unknown_fields, without_revenue}.`
 
 /** Adds `backfill`. */
 export function backfillCommand(program: Command): void {

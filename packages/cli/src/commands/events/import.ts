@@ -5,8 +5,8 @@ import { importLines, providers, readExportForm } from '../../import/import-line
 import { backfill, type FileReader } from '../../ingest/backfill.ts'
 import { checkFileName } from '../../ingest/events.ts'
 import { nameResume, onInterrupt } from '../../ingest/interrupt.ts'
-import type { OpenedFile } from '../../ingest/lines.ts'
-import { describeRejected, refuseAllRejected } from '../../ingest/rejected-totals.ts'
+import { type OpenedFile, openFile } from '../../ingest/lines.ts'
+import { describeRejected, describeSkipped, refuseAllRejected } from '../../ingest/rejected-totals.ts'
 import { print } from '../../output.ts'
 import { readSecret, secretOption } from '../../secrets/secret-option.ts'
 
@@ -14,6 +14,7 @@ interface ImportCommandOptions {
   key?: string
   keyFile?: string
   installColumn?: string
+  dryRun?: boolean
   resume?: boolean
   retryFor: number
   json?: boolean
@@ -31,9 +32,11 @@ The id of an install is the column install_uuid, else appsflyer_id, adid, or the
 SDK sends another id would count its installs twice: name the column with the id of our SDK by --install-column.
 
 Rows that are no install and no in-app event are skipped and counted by reason: sessions, clicks, opens, retargeting, sandbox.
+An accepted event never changes, so begin with --dry-run: it reads the whole file, needs no key, and sends nothing.
 Rejected lines are in FILE.rejected.jsonl. FILE.backfill.json holds the progress; the same command with --resume goes on from
 there. A row that two files hold counts once.
---json: {accepted, rejected, skipped: {reason: n}, seconds}; the counts include resumed runs, seconds is this run.`
+--json: {accepted, rejected, skipped: {reason: n}, seconds}; the counts include resumed runs, seconds is this run.
+With --dry-run: {dry_run, accepted, rejected, skipped, events, reasons, rejected_lines, unknown_fields, without_revenue}.`
 
 /** Adds `import`. */
 export function importCommand(program: Command): void {
@@ -41,6 +44,7 @@ export function importCommand(program: Command): void {
     .command('import')
     .description('load history from another attribution provider')
     .option('--install-column <column>', 'the column that names an install')
+    .option('--dry-run', 'print what would be accepted, and send nothing')
     .option('--resume', 'continue where an earlier run of the same command ended')
     .option('--retry-for <seconds>', 'how long to retry while the service is unreachable', seconds, 300)
     .addArgument(new Argument('<provider>', 'who wrote the file').choices(providers.map(({ name }) => name)))
@@ -53,6 +57,12 @@ export function importCommand(program: Command): void {
 async function importFile(provider_name: string, path: string, options: ImportCommandOptions): Promise<void> {
   checkFileName(path, /\.csv(\.gz)?$/i, '.csv or .csv.gz')
   const provider = providers.find(({ name }) => name === provider_name)!
+  if (options.dryRun) {
+    const { printReading } = await import('../../ingest/look/print-dry-run.ts')
+    const file = await openFile(path)
+    const { lines } = await openExport(file)
+    return printReading(options, { lines: lines(file.open().content), unknown_columns: [], source: 'bulk' })
+  }
   const key = await readSecret('key', { given: options.key, file: options.keyFile }, 'TRIBUTARY_SERVER_KEY')
   const started = performance.now()
   const { rejected_path, rejected_reasons, skipped_reasons, accepted, rejected } = await backfill({
@@ -67,9 +77,12 @@ async function importFile(provider_name: string, path: string, options: ImportCo
   }).catch(nameResume)
   const total = { accepted, rejected, skipped: skipped_reasons }
   const answer = { ...total, seconds: Math.round(performance.now() - started) / 1000 }
-  const skipped = Object.entries(skipped_reasons).map(([reason, count]) => `  ${count}  skipped: ${reason}`)
   const text = `${accepted} accepted, ${rejected} rejected, ${answer.seconds} s`
-  print(options, answer, [text, ...skipped, ...describeRejected(rejected_reasons, rejected_path)].join('\n'))
+  print(
+    options,
+    answer,
+    [text, ...describeSkipped(skipped_reasons), ...describeRejected(rejected_reasons, rejected_path)].join('\n'),
+  )
   refuseAllRejected(total, rejected_reasons)
 
   async function openExport(file: OpenedFile): Promise<FileReader> {

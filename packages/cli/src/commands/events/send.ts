@@ -30,7 +30,7 @@ The command reads the first 1000 lines before it sends any. It warns of names th
 --extra-fields is given, and of purchases without revenue: an accepted event never changes. --dry-run reads the whole
 file, prints what would be accepted, by event name with sums of revenue, and sends nothing. It needs no secret. It does
 not know what was sent before.
---json: {accepted, rejected, batches, seconds}. With --dry-run: {dry_run, accepted, rejected, events, reasons,
+--json: {accepted, rejected, batches, seconds}. With --dry-run: {dry_run, accepted, rejected, skipped, events, reasons,
 rejected_lines, unknown_fields, without_revenue}.`
 
 /** Adds `send`. */

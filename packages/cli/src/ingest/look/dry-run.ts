@@ -4,9 +4,10 @@ import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { moneyOf } from '@tributary/domain/event-row'
 import { printable } from '../../output.ts'
 import type { RejectedLine } from '../deliver-batch.ts'
-import type { OpenedFile } from '../lines.ts'
+import type { FileLine, SkippedLine } from '../lines.ts'
+import { describeSkipped } from '../rejected-totals.ts'
 import { Findings } from './findings.ts'
-import { type FileForm, findUnknownColumns, linesOf, type UnknownName } from './first-lines.ts'
+import type { UnknownName } from './first-lines.ts'
 import { unknownNames } from './heed.ts'
 
 /** Rejected lines that a dry run names. */
@@ -17,6 +18,8 @@ export interface DryRun {
   dry_run: true
   accepted: number
   rejected: number
+  /** Lines that a command is not meant to send, by reason. */
+  skipped: Record<string, number>
   /** Names are in the order of the file. Duplicates and shared transactions are not taken off. */
   events: { event_name: string; accepted: number; revenue: { currency: string; amount: number }[] }[]
   reasons: { reason: string; field: string | null; lines: number }[]
@@ -26,12 +29,20 @@ export interface DryRun {
   without_revenue: { event_name: string; events: number }[]
 }
 
+/** A file as a command reads it. */
+export interface Reading {
+  lines: AsyncIterable<FileLine | SkippedLine>
+  /** Columns that are no field of an event; null where each line names its own fields. */
+  unknown_columns: UnknownName[] | null
+  source: Envelope['source']
+}
+
 /** Reads a whole file by the rules of the gateway, and sends nothing. */
-export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope['source']): Promise<DryRun> {
-  const columns = await findUnknownColumns(file, form)
+export async function dryRun({ lines, unknown_columns, source }: Reading): Promise<DryRun> {
   const found = new Findings()
   const rejected_lines: RejectedLine[] = []
   const counts = { accepted: 0, rejected: 0 }
+  const skipped: Record<string, number> = {}
   const events = new Map<string, { accepted: number; micros: Map<string, bigint> }>()
   const reasons = new Map<string, DryRun['reasons'][number]>()
   const reject = (
@@ -44,7 +55,11 @@ export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope[
     const of = reasons.get(`${reason} ${field}`) ?? { reason, field, lines: 0 }
     reasons.set(`${reason} ${field}`, { ...of, lines: of.lines + 1 })
   }
-  for await (const line of linesOf(file, file.open().content, form)) {
+  for await (const line of lines) {
+    if ('skipped' in line) {
+      skipped[line.skipped] = (skipped[line.skipped] ?? 0) + 1
+      continue
+    }
     if ('reason' in line) {
       reject(line, { reason: line.reason, field: null, message: line.message ?? null })
       continue
@@ -67,6 +82,7 @@ export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope[
   return {
     dry_run: true,
     ...counts,
+    skipped,
     events: [...events].map(([event_name, { accepted, micros }]) => ({
       event_name,
       accepted,
@@ -74,7 +90,7 @@ export async function dryRun(file: OpenedFile, form: FileForm, source: Envelope[
     })),
     reasons: [...reasons.values()].sort((a, b) => b.lines - a.lines),
     rejected_lines,
-    unknown_fields: file.is_csv ? columns : unknownNames(found),
+    unknown_fields: unknown_columns ?? unknownNames(found),
     without_revenue: [...found.without_revenue].map(([event_name, count]) => ({ event_name, events: count })),
   }
 }
@@ -83,13 +99,14 @@ const rejected_shown = 10
 
 /** A dry run for a person. */
 export function describeDryRun({ accepted, rejected, events, reasons, ...more }: DryRun): string {
-  const { rejected_lines, unknown_fields, without_revenue } = more
+  const { rejected_lines, skipped, unknown_fields, without_revenue } = more
   const money = (revenue: DryRun['events'][number]['revenue']) =>
     revenue.map(({ currency, amount }) => `  ${amount} ${currency}`).join('')
   const named = (field: string | null) => (field === null ? '' : ` (${printable(field)})`)
   return [
     `Nothing was sent. ${accepted} would be accepted, ${rejected} rejected.`,
     ...events.map((of) => `  ${of.accepted}  ${printable(of.event_name)}${money(of.revenue)}`),
+    ...describeSkipped(skipped),
     ...without_revenue.map((of) => `${of.events} ${printable(of.event_name)} have no revenue: they bring no money.`),
     ...unknown_fields.map(({ name, did_you_mean }) => {
       const meant = did_you_mean === null ? '' : ` Did you mean ${did_you_mean}?`
