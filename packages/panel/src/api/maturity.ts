@@ -11,6 +11,9 @@ function endOf(day: string, period: Period): number {
   return begin.getTime() + (period === 'week' ? 7 : 1) * day_ms
 }
 
+/** Whether a period is not over: its figures are those until now. */
+export const isOpen = (day: string, period: Period, now_ms: number): boolean => endOf(day, period) > now_ms
+
 /** Whether day `n` has begun for any install of a period, and is over for all of them. */
 export function maturityOf(
   day: string,

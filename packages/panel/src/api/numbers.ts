@@ -2,7 +2,7 @@
 export const none = '-'
 
 const whole = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
-const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 2 })
 const rates = new Intl.NumberFormat('en-US', { style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1 })
 const shortRates = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 1 })
 const exact = new Intl.NumberFormat('en-US', { maximumFractionDigits: 6 })

@@ -20,6 +20,10 @@ export const reportQuery = <Name extends ReportName>(name: Name, app_id: string,
     placeholderData: (before, { queryKey } = {} as never) => (queryKey?.[1] === app_id ? before : undefined),
   })
 
+/** What each partner brought and cost, by day: Overview and Performance add it up in the same way. */
+export const partnerDaysQuery = (app_id: string, query: ReportQuery) =>
+  reportQuery('performance', app_id, { ...query, by: 'partner', group: 'day' })
+
 /** The first rows of a report in the order of the service. Others stay meanwhile only if they mean the same columns. */
 export const firstRowsQuery = <Name extends ReportName>(name: Name, app_id: string, query: ReportQuery) =>
   queryOptions<ReportPage<Name>>({

@@ -87,6 +87,10 @@ export const pages = [
     ...{ of_app: false, load: () => import('./apps/page.tsx') },
   },
   {
+    ...{ name: 'companies', title: 'Companies', key: 'n', group: 'Set-up', roles: routes.changeCompany.roles },
+    ...{ of_app: false, load: () => import('./companies/page.tsx') },
+  },
+  {
     ...{ name: 'new-app', title: 'New app', roles: [...routes.createApp.roles, ...routes.createCompany.roles] },
     ...{ of_app: false, load: () => import('./new-app/page.tsx') },
   },

@@ -1,5 +1,5 @@
 interface SkeletonProps {
-  shape: 'shell' | 'page' | 'chart' | 'table' | 'tile' | 'calendar' | 'text'
+  shape: 'shell' | 'page' | 'chart' | 'table' | 'tile' | 'calendar' | 'code' | 'text'
 }
 
 /** The shape of what is to come. It moves nothing when that is there. */

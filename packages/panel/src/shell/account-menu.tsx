@@ -1,74 +1,11 @@
-import { useQueryClient } from '@tanstack/react-query'
 import type { Me } from '@tributary/contracts/admin/people/own-account'
-import { useState } from 'react'
-import { Button, Header, Menu, MenuItem, MenuSection, MenuTrigger, Popover, Separator } from 'react-aria-components'
-import { call, forgetAnswers } from '../api/call.ts'
-import { applyTheme, areKeysOn, readTheme, switchKeys, type Theme, themes } from './preferences.ts'
-import { useOpen } from './words.ts'
+import { Opener, popup } from '../parts/opener.tsx'
 
-const themeNames: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
+const accountList = popup(() => import('./popups/account-list.tsx'))
 
-/** Who is signed in, how the panel looks, and the way out. */
-export function AccountMenu({ me }: { me: Me }) {
-  const [theme, setTheme] = useState(readTheme)
-  const [keys, setKeys] = useState(areKeysOn)
-  const client = useQueryClient()
-  const open = useOpen()
-  const signOut = async () => {
-    await call('signOut', {}).catch(() => {})
-    forgetAnswers()
-    client.clear()
-    location.assign('/admin/sign-in')
-  }
-  return (
-    <MenuTrigger>
-      <Button className="button round" aria-label={`Account of ${me.email}`}>
-        {me.email.slice(0, 1).toUpperCase()}
-      </Button>
-      <Popover className="popover" placement="bottom end">
-        <p className="menu-head cut">{me.email}</p>
-        <Menu className="list" aria-label="Account">
-          <MenuSection
-            selectionMode="single"
-            disallowEmptySelection
-            selectedKeys={[theme]}
-            onSelectionChange={(chosen) => {
-              const next = themes.find((one) => one === [...(chosen as Set<string>)][0]) ?? 'system'
-              setTheme(next)
-              applyTheme(next)
-            }}
-          >
-            <Header className="list-header">Colours</Header>
-            {themes.map((one) => (
-              <MenuItem key={one} id={one} className="list-item">
-                {themeNames[one]}
-              </MenuItem>
-            ))}
-          </MenuSection>
-          <Separator className="separator" />
-          <MenuSection
-            aria-label="Keys"
-            selectionMode="multiple"
-            selectedKeys={keys ? ['keys'] : []}
-            onSelectionChange={(chosen) => {
-              const on = (chosen as Set<string>).has('keys')
-              setKeys(on)
-              switchKeys(on)
-            }}
-          >
-            <MenuItem id="keys" className="list-item">
-              Single-key shortcuts
-            </MenuItem>
-          </MenuSection>
-          <Separator className="separator" />
-          <MenuItem id="account" className="list-item" onAction={() => open('account')}>
-            Your account
-          </MenuItem>
-          <MenuItem id="out" className="list-item" onAction={() => void signOut()}>
-            Sign out
-          </MenuItem>
-        </Menu>
-      </Popover>
-    </MenuTrigger>
-  )
-}
+/** The first letter of who is signed in. */
+export const AccountMenu = ({ me }: { me: Me }) => (
+  <Opener opens={accountList} className="button round" aria-label={`Account of ${me.email}`} given={{ me }}>
+    {me.email.slice(0, 1).toUpperCase()}
+  </Opener>
+)

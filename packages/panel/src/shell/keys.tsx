@@ -1,10 +1,11 @@
-import { useEffect, useRef, useState } from 'react'
-import { Button, Dialog, Heading, Modal, ModalOverlay } from 'react-aria-components'
+import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { type Page, type PageName, pages } from '../pages/pages.ts'
 import { openFind } from './find-dialog.tsx'
 import { areKeysOn } from './preferences.ts'
 import { hasRole, type Place } from './session.ts'
 import { useOpen } from './words.ts'
+
+const KeyList = lazy(() => import('./popups/key-list.tsx'))
 
 /** `g` waits this long for its letter. */
 const pair_ms_max = 1500
@@ -31,42 +32,13 @@ export function Keys({ place: { me } }: { place: Place }) {
     return () => window.removeEventListener('keydown', onKey)
   })
   return (
-    <ModalOverlay className="overlay" isDismissable isOpen={help} onOpenChange={setHelp}>
-      <Modal className="modal">
-        <Dialog>
-          {({ close }) => (
-            <>
-              <Heading slot="title">Keys</Heading>
-              <dl className="keys">
-                <Key keys="/" text="Find an id" />
-                {shown.map(({ name, key, title }) => (
-                  <Key key={name} keys={`g ${key}`} text={title} />
-                ))}
-                <Key keys="?" text="This list" />
-                <Key keys="Esc" text="Close" />
-              </dl>
-              <p className="quiet">The menu of your account switches these keys off.</p>
-              <Button className="button" onPress={close}>
-                Close
-              </Button>
-            </>
-          )}
-        </Dialog>
-      </Modal>
-    </ModalOverlay>
+    help && (
+      <Suspense>
+        <KeyList pages={shown} onClose={() => setHelp(false)} />
+      </Suspense>
+    )
   )
 }
-
-const Key = ({ keys, text }: { keys: string; text: string }) => (
-  <div>
-    <dt>
-      {keys.split(' ').map((key) => (
-        <kbd key={key}>{key}</kbd>
-      ))}
-    </dt>
-    <dd>{text}</dd>
-  </div>
-)
 
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement &&

@@ -2,6 +2,7 @@ import { type Page, type PageName, pages } from '../pages/pages.ts'
 import { PageLink } from './page-link.tsx'
 import { hasRole, type Place } from './session.ts'
 import { Switcher } from './switcher.tsx'
+import { Views } from './views.tsx'
 
 const groups = ['Numbers', 'Traffic', 'Set-up'] as const
 
@@ -12,6 +13,7 @@ export function Rail({ place }: { place: Place }) {
     <>
       <Switcher place={place} />
       <nav aria-label="Pages">
+        <Views />
         {groups.map((group) => {
           const own = shown.filter((page) => page.group === group)
           if (own.length === 0) return null

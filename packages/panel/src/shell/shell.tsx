@@ -1,9 +1,9 @@
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
-import { Button, Dialog, DialogTrigger, Modal, ModalOverlay } from 'react-aria-components'
+import { useEffect } from 'react'
 import { isClockWrong } from '../api/clock.ts'
 import { findPage } from '../pages/pages.ts'
 import { Fault } from '../parts/fault.tsx'
+import { Opener, popup } from '../parts/opener.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { AccountMenu } from './account-menu.tsx'
 import { DateRange } from './date-range.tsx'
@@ -12,6 +12,7 @@ import { Keys } from './keys.tsx'
 import { keepLastPage } from './preferences.ts'
 import { Rail } from './rail.tsx'
 import { hasRole, type Place, usePlace, usePlaces } from './session.ts'
+import { SaveView } from './views.tsx'
 import { useSetWords } from './words.ts'
 
 /** What stands around each page. It shows no page before it knows who is here. */
@@ -49,6 +50,7 @@ function Inside() {
         <header className="bar">
           <SmallRail place={place} />
           <h1>{page?.title}</h1>
+          {page && <SaveView />}
           <div className="bar-tools">
             {page?.group === 'Numbers' || page?.dated ? <DateRange /> : null}
             {place.app !== null && <FindDialog />}
@@ -94,24 +96,11 @@ function PageOfApp({ place }: { place: Place }) {
   return missing ? <Skeleton shape="page" /> : <Outlet />
 }
 
+const smallRail = popup(() => import('./popups/small-rail.tsx'))
+
 /** The rail on a narrow screen: behind a button. */
-function SmallRail({ place }: { place: Place }) {
-  const [open, setOpen] = useState(false)
-  const { href } = useRouterState({ select: ({ location }) => location })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another address closes it
-  useEffect(() => setOpen(false), [href])
-  return (
-    <DialogTrigger isOpen={open} onOpenChange={setOpen}>
-      <Button className="button rail-button" aria-label="Pages">
-        <span aria-hidden="true" className="bars" />
-      </Button>
-      <ModalOverlay className="overlay" isDismissable>
-        <Modal className="drawer">
-          <Dialog aria-label="Pages" className="rail-dialog">
-            <Rail place={place} />
-          </Dialog>
-        </Modal>
-      </ModalOverlay>
-    </DialogTrigger>
-  )
-}
+const SmallRail = ({ place }: { place: Place }) => (
+  <Opener opens={smallRail} className="button rail-button" aria-label="Pages" given={{ place }}>
+    <span aria-hidden="true" className="bars" />
+  </Opener>
+)

@@ -1,8 +1,11 @@
+import { Suspense } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { isFault, useConfirmed } from '../../parts/confirmed.tsx'
 import { Snippet } from '../../parts/copy-button.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { QrCode } from '../../parts/figure/charts.tsx'
 import { givenOf } from '../../parts/given.ts'
+import { Skeleton } from '../../parts/skeleton.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
 import { usePlace } from '../../shell/session.ts'
 import { useConfirmTotp, useDisableTotp, useOfferTotp } from './query.ts'
@@ -30,8 +33,15 @@ export function SecondFactor() {
       {confirm.data !== undefined && <Snippet label={texts.codes} text={confirm.data.recovery_codes.join('\n')} />}
       {offer.data !== undefined && !done && (
         <>
-          <Snippet label={texts.secret} text={offer.data.secret} />
-          <Snippet label={texts.uri} text={offer.data.uri} />
+          <div className="beside">
+            <div className="form">
+              <Snippet label={texts.secret} text={offer.data.secret} />
+              <Snippet label={texts.uri} text={offer.data.uri} />
+            </div>
+            <Suspense fallback={<Skeleton shape="code" />}>
+              <QrCode text={offer.data.uri} label={texts.scan} />
+            </Suspense>
+          </div>
           <Form
             className="filters"
             onSubmit={(event) => {

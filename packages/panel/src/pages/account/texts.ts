@@ -19,6 +19,7 @@ export const texts = {
   offerAgain: 'Set it up anew',
   secret: 'Give this secret to your authenticator. It is shown only now',
   uri: 'The same as an address, for authenticators that take one',
+  scan: 'The secret as a QR code for an authenticator',
   code: 'Code that it shows',
   confirm: 'Switch it on',
   codes: 'Recovery codes. Each replaces a code once. They are shown only now: keep them where the phone is not',

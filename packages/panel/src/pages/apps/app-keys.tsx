@@ -9,7 +9,8 @@ import { Skeleton } from '../../parts/skeleton.tsx'
 import { Sure } from '../../parts/sure.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
 import type { App } from '../../shell/session.ts'
-import { useChangeApp, useMintKey, useRevokeKey, useRotate, useServerKeys } from './query.ts'
+import { useMintKey, useRevokeKey, useRotate, useServerKeys } from './query.ts'
+import { Settings } from './settings.tsx'
 import { texts } from './texts.ts'
 
 type Key = Output<'listServerKeys'>['keys'][number]
@@ -23,29 +24,6 @@ export function AppKeys({ app }: { app: App }) {
       <ServerKeys app={app} />
       <Secret app={app} />
     </section>
-  )
-}
-
-function Settings({ app }: { app: App }) {
-  const change = useChangeApp(app.app_id)
-  return (
-    <Form
-      className="filters"
-      onSubmit={(event) => {
-        event.preventDefault()
-        const given = new FormData(event.currentTarget)
-        const word = (name: string) => String(given.get(name)).trim()
-        change.mutate({ name: word('name'), bundle_id: word('bundle_id'), store_id: word('store_id') })
-      }}
-    >
-      <TextInput name="name" label={texts.name} defaultValue={app.name} isRequired maxLength={200} />
-      <TextInput name="bundle_id" label={texts.bundle} defaultValue={app.bundle_id ?? ''} mono />
-      <TextInput name="store_id" label={texts.store} defaultValue={app.store_id ?? ''} mono />
-      <Button type="submit" className="button" isPending={change.isPending}>
-        {texts.save}
-      </Button>
-      {change.error !== null && <Fault error={change.error} />}
-    </Form>
   )
 }
 

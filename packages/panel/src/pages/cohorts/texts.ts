@@ -1,11 +1,16 @@
 export const texts = {
   title: 'Retention by day of install',
+  byPartner: 'Retention by partner',
   help: 'Share of the installs with an event in the 24 hours that begin N times 24 hours after the install.',
   day: 'Day of install',
+  partner: 'Partner',
   installs: 'Installs',
+  over: 'All installs',
+  overHelp: 'The last row is of the rows above that are over as a whole.',
   immature: 'Not over for every install: it may still grow',
   none: 'No installs in these days.',
   notYet: 'not yet',
   group: 'Rows',
-  groups: { day: 'Days', week: 'Weeks', month: 'Months' },
+  groups: { day: 'Days', week: 'Weeks', month: 'Months', partner: 'Partners' },
+  only: (partner: string) => `Only ${partner}`,
 } as const

@@ -32,3 +32,11 @@ export function storedOf(rows: readonly Row[]): Stored[] {
 }
 
 const nothing = { cost: 0, cost_usd: 0, uploaded_at_ms: 0 }
+
+/** All of them, in the one currency that they can be added in. */
+export const totalOf = (stored: readonly Stored[]): Stored => ({
+  ...{ partner: '', currency: '', first: '', last: '', cost: 0 },
+  days: new Set(stored.flatMap(({ days }) => [...days])),
+  cost_usd: stored.reduce((sum, one) => sum + one.cost_usd, 0),
+  uploaded_at_ms: Math.max(0, ...stored.map((one) => one.uploaded_at_ms)),
+})

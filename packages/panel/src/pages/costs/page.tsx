@@ -1,14 +1,14 @@
 import { useMemo } from 'react'
 import { Button, Form } from 'react-aria-components'
 import { longDay, money, shortMoney, time } from '../../api/numbers.ts'
-import { LineChart } from '../../parts/charts.tsx'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { reports } from '../../parts/report-columns.ts'
+import { LineChart } from '../../parts/figure/charts.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { reports } from '../../parts/figure/report-columns.ts'
+import { topLines } from '../../parts/figure/top-lines.ts'
 import { TextInput } from '../../parts/text-input.tsx'
-import { topLines } from '../../parts/top-lines.ts'
 import { useSetWords, useWords } from '../../shell/words.ts'
-import { type Stored, storedOf } from './chart.ts'
+import { type Stored, storedOf, totalOf } from './chart.ts'
 import { Load } from './load.tsx'
 import { useCosts } from './query.ts'
 import { texts } from './texts.ts'
@@ -131,12 +131,21 @@ function There({ rows, days }: { rows: Parameters<typeof storedOf>[0]; days: num
     },
     {
       ...{ id: 'cost', name: texts.cost, numeric: true, value: ({ cost }: Stored) => cost },
-      cell: ({ cost, currency }) => <data value={cost}>{money(cost, currency)}</data>,
+      cell: ({ cost, currency }) => (currency === '' ? null : <data value={cost}>{money(cost, currency)}</data>),
     },
     {
       ...{ id: 'cost_usd', name: texts.cost_usd, numeric: true, bar: true, value: ({ cost_usd }: Stored) => cost_usd },
       write: money as (value: never) => string,
     },
   ]
-  return <DataTable label={texts.there} columns={columns} items={stored} idOf={idOf} empty={texts.none} />
+  return (
+    <DataTable
+      label={texts.there}
+      columns={columns}
+      items={stored}
+      idOf={idOf}
+      empty={texts.none}
+      totals={stored.length > 1 ? [[texts.all, totalOf(stored)]] : []}
+    />
+  )
 }

@@ -10,6 +10,7 @@ export const texts = {
   none: 'No costs of these days.',
   noneFits: 'No costs of these days fit the filters.',
   there: 'What is there',
+  all: 'All partners',
   thereHelp: 'By partner and currency. A day that is missing has no upload.',
   only: (partner: string) => `Only ${partner}`,
   currency: 'Currency',

@@ -1,5 +1,5 @@
 import { money } from '../../api/numbers.ts'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import type { Postback } from './query.ts'
 import { texts } from './texts.ts'
 

@@ -1,11 +1,11 @@
 import type { ReportRow } from '@tributary/contracts/reports'
 import { useMemo } from 'react'
 import { compact, count, money, rate } from '../../api/numbers.ts'
-import { LineChart } from '../../parts/charts.tsx'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { reports } from '../../parts/report-columns.ts'
-import { topLines } from '../../parts/top-lines.ts'
+import { LineChart } from '../../parts/figure/charts.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { reports } from '../../parts/figure/report-columns.ts'
+import { topLines } from '../../parts/figure/top-lines.ts'
 import { type EventTotal, totalsOf } from './chart.ts'
 import { useEvents } from './query.ts'
 import { texts } from './texts.ts'
@@ -56,7 +56,27 @@ export default function Events() {
       {totals.length > 0 && (
         <section className="figure" aria-label={texts.totals} data-stale={events.isPlaceholderData || undefined}>
           <h2>{texts.totals}</h2>
-          <DataTable label={texts.totals} columns={columns} items={totals} idOf={idOfTotal} empty={texts.none} />
+          <DataTable
+            label={texts.totals}
+            columns={columns}
+            items={totals}
+            idOf={idOfTotal}
+            empty={texts.none}
+            totals={
+              totals.length > 1
+                ? [
+                    [
+                      texts.all,
+                      {
+                        event_name: '',
+                        events: all,
+                        revenue_usd: totals.reduce((sum, one) => sum + one.revenue_usd, 0),
+                      },
+                    ],
+                  ]
+                : []
+            }
+          />
         </section>
       )}
     </>

@@ -4,6 +4,7 @@ export const texts = {
   others: 'All others',
   none: 'No events in these days.',
   totals: 'By name',
+  all: 'All events',
   name: 'Event',
   events: 'Events',
   revenue: 'Revenue',

@@ -2,10 +2,10 @@ import type { ReportRow } from '@tributary/contracts/reports'
 import type { ReactNode } from 'react'
 import type { Output } from '../../api/call.ts'
 import { count, rate } from '../../api/numbers.ts'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { columnOf } from '../../parts/report-columns.ts'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { columnOf } from '../../parts/figure/report-columns.ts'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { useFraud } from './query.ts'
@@ -76,7 +76,7 @@ export default function Fraud() {
             items={partners.data?.rows ?? []}
             idOf={({ partner }) => partner ?? ''}
             empty={texts.noInstalls}
-            totals={partners.data?.meta.totals as Row | undefined}
+            totals={partners.data ? [[texts.all, partners.data.meta.totals as Row]] : []}
           />
         )}
       />

@@ -30,6 +30,7 @@ export const texts = {
   partner: 'Partner',
   installs: 'Installs',
   flagged: 'Flagged',
+  all: 'All partners',
   share: 'Share',
   flag: 'Flag',
   means: 'What it means',

@@ -1,7 +1,7 @@
 import { routes } from '../../api/declared/routes.ts'
 import { count, rate } from '../../api/numbers.ts'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { hasRole, usePlace } from '../../shell/session.ts'
 import { Attention } from '../overview/attention.tsx'
 import { DeadLetters } from './dead-letters.tsx'

@@ -1,6 +1,6 @@
 import { count, duration, exactly, none } from '../../api/numbers.ts'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { type Status, useProcess, useStatus } from './query.ts'
 import { texts } from './texts.ts'

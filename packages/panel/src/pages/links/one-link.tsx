@@ -4,11 +4,11 @@ import { Button } from 'react-aria-components'
 import { serverNow } from '../../api/clock.ts'
 import { compact, count, longDay, shortDay, time } from '../../api/numbers.ts'
 import { toDay } from '../../api/range.ts'
-import { LineChart } from '../../parts/charts.tsx'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { LineChart, QrCode } from '../../parts/figure/charts.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { Sure } from '../../parts/sure.tsx'
 import { useSetWords, useWords } from '../../shell/words.ts'
@@ -37,22 +37,31 @@ export function OneLink({ link, changes }: { link: Link; changes: boolean }) {
           </Button>
         </div>
       </div>
-      <Facts
-        facts={[
-          [texts.url, link.url === null ? texts.noUrl : <Url key="url" url={link.url} />],
-          ...(link.ad_group === null ? [] : ([[texts.adGroup, link.ad_group]] as const)),
-          ...(link.creative === null ? [] : ([[texts.creative, link.creative]] as const)),
-          [texts.countries, link.countries?.join(', ') ?? texts.allCountries],
-          [texts.lookback, link.lookback_hours ?? texts.ofApp],
-          [texts.deepLink, link.deep_link],
-          [texts.fallback, link.fallback_url ?? texts.store],
-          [texts.madeAt, time(link.created_at_ms)],
-        ]}
-      />
+      <div className="beside">
+        <Facts
+          facts={[
+            [texts.url, link.url === null ? texts.noUrl : <Url key="url" url={link.url} />],
+            ...(link.ad_group === null ? [] : ([[texts.adGroup, link.ad_group]] as const)),
+            ...(link.creative === null ? [] : ([[texts.creative, link.creative]] as const)),
+            [texts.countries, link.countries?.join(', ') ?? texts.allCountries],
+            [texts.lookback, link.lookback_hours ?? texts.ofApp],
+            [texts.deepLink, link.deep_link],
+            [texts.fallback, link.fallback_url ?? texts.store],
+            [texts.madeAt, time(link.created_at_ms)],
+          ]}
+        />
+        {link.url !== null && <LinkCode url={link.url} link_id={link.link_id} />}
+      </div>
       <Clicks link_id={link.link_id} />
     </section>
   )
 }
+
+const LinkCode = ({ url, link_id }: { url: string; link_id: string }) => (
+  <Suspense fallback={<Skeleton shape="code" />}>
+    <QrCode text={url} label={texts.code} file={link_id} />
+  </Suspense>
+)
 
 const Url = ({ url }: { url: string }) => (
   <span className="copied">

@@ -1,10 +1,11 @@
+import { useMemo } from 'react'
 import { Button } from 'react-aria-components'
 import { routes } from '../../api/declared/routes.ts'
-import { longDay, time } from '../../api/numbers.ts'
+import { count, longDay, time } from '../../api/numbers.ts'
 import { toDay } from '../../api/range.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { hasRole, useApp, usePlace } from '../../shell/session.ts'
@@ -12,10 +13,10 @@ import { useSetWords, useWords } from '../../shell/words.ts'
 import { LinkState } from './link-state.tsx'
 import { NewLink } from './new-link.tsx'
 import { OneLink } from './one-link.tsx'
-import { type Link, useLinks } from './query.ts'
+import { type Brought, type Link, useBrought, useLinks } from './query.ts'
 import { texts } from './texts.ts'
 
-const columns: DataColumn<Link>[] = [
+const columnsOf = (brought: Brought): DataColumn<Link>[] => [
   {
     ...{ id: 'partner', name: texts.partner, value: ({ partner }: Link) => partner },
     cell: ({ partner, link_id }) => (
@@ -30,6 +31,11 @@ const columns: DataColumn<Link>[] = [
     ...{ id: 'state', width: 200, name: texts.state, value: ({ status }: Link) => status },
     cell: (link) => <LinkState link={link} />,
   },
+  ...(['clicks', 'installs'] as const).map((id) => ({
+    ...{ id, numeric: true, name: texts[id], bar: id === 'installs' },
+    value: ({ link_id }: Link) => brought.get(link_id)?.[id] ?? (brought.size > 0 ? 0 : null),
+    write: count as (value: never) => string,
+  })),
   { id: 'countries', name: texts.countries, value: ({ countries }) => countries?.join(', ') ?? texts.allCountries },
   {
     ...{ id: 'made', width: 120, name: texts.madeAt, value: ({ created_at_ms }: Link) => created_at_ms },
@@ -59,6 +65,8 @@ export default function Links() {
   const { open } = useWords()
   const setWords = useSetWords()
   const { data, error, refetch } = useLinks(app.app_id)
+  const brought = useBrought(app.app_id)
+  const columns = useMemo(() => columnsOf(brought), [brought])
   const changes = hasRole(me, routes.createLink.roles, app.company_id)
   const shown = data?.links.find(({ link_id }) => link_id === open)
   return (

@@ -1,6 +1,7 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import { call, type Input, type Output } from '../../api/call.ts'
-import { routeQuery } from '../../api/queries.ts'
+import { reportQuery, routeQuery } from '../../api/queries.ts'
 import { day_ms, windowOf } from '../../api/range.ts'
 import { useApp } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
@@ -9,6 +10,14 @@ export type Link = Output<'listLinks'>['links'][number]
 
 export const useLinks = (app_id: string) =>
   useQuery({ ...routeQuery('listLinks', { query: { app_id } }), placeholderData: undefined })
+
+/** What each link brought in the window of the address. */
+export function useBrought(app_id: string) {
+  const { since_ms, until_ms } = windowOf(useWords())
+  const brought = useQuery(reportQuery('performance', app_id, { since_ms, until_ms, by: 'link_id', group: 'none' }))
+  return useMemo(() => new Map(brought.data?.rows.map((row) => [row.link_id, row])), [brought.data])
+}
+export type Brought = ReturnType<typeof useBrought>
 
 /** A window as short as this one is counted by the hour. */
 const hours_max_ms = 2 * day_ms

@@ -25,6 +25,7 @@ export const texts = {
   made: 'The link is live. Give this URL to the partner',
   noStore: (id: string) => `The app has no ${id} yet: without it a link cannot lead to the store. Set it under`,
   url: 'URL',
+  code: 'The URL as a QR code',
   noUrl: 'The service has no address for links (TRIBUTARY_LINK_URL).',
   state: 'State',
   enabled: 'enabled',
@@ -35,6 +36,7 @@ export const texts = {
   disable: 'Disable',
   disableHelp: 'Within a second its clicks are counted no more, and people reach the plain store page.',
   clicks: 'Clicks',
+  installs: 'Installs',
   clicksHelp: 'Counted ones may attribute an install. Filtered ones attribute nothing.',
   byHour: 'by hour',
   byDay: 'by day',
@@ -52,5 +54,4 @@ export const texts = {
   os: 'System',
   external: 'Id of the partner',
   reason: 'Filtered because',
-  weight: 'Stands for',
 } as const

@@ -1,8 +1,5 @@
 export const texts = {
   company: 'Company',
-  companyHelp: 'The company that the app belongs to.',
-  newCompany: 'A new company',
-  companyName: 'Name of the company',
   app: 'App',
   name: 'Name',
   platform: 'Platform',
@@ -17,6 +14,5 @@ export const texts = {
   rejected: (code: string) => `A request came and was refused: ${code}.`,
   arrived: (name: string) => `Your first event is here: ${name}`,
   next: 'See it in the numbers',
-  watch: 'Watch what comes in',
   foreign: 'No role of yours includes this company. Invite its owner, who makes its apps.',
 } as const

@@ -1,7 +1,7 @@
 import type { Output } from '../../api/call.ts'
 import { changeOf, count, money, none, rate, signed } from '../../api/numbers.ts'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Fault } from '../../parts/fault.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { usePlace } from '../../shell/session.ts'
@@ -22,14 +22,12 @@ const figure = (id: Figure, name: string, write: (value: number | null) => strin
       const change = changeOf(tiles[id].now, tiles[id].before)
       if (change === null) return <span className="quiet">{none}</span>
       return (
-        <span className="change">
-          <b
-            className={change > 0 ? 'up' : change < 0 ? 'down' : ''}
-            title={`${texts.before} ${write(tiles[id].before)}`}
-          >
-            {signed(change)}
-          </b>
-        </span>
+        <b
+          className={`change ${change > 0 ? 'up' : change < 0 ? 'down' : ''}`}
+          title={`${texts.before} ${write(tiles[id].before)}`}
+        >
+          {signed(change)}
+        </b>
       )
     },
   },
@@ -38,7 +36,7 @@ const figure = (id: Figure, name: string, write: (value: number | null) => strin
 const columns: DataColumn<AppFigures>[] = [
   {
     ...{ id: 'name', name: texts.app, value: ({ name }: AppFigures) => name },
-    cell: ({ app_id, name }) => (
+    cell: ({ app_id, name }: AppFigures) => (
       <PageLink page="overview" words={{ app: app_id }}>
         {name}
       </PageLink>
@@ -49,6 +47,19 @@ const columns: DataColumn<AppFigures>[] = [
   ...figure('d7_rate', texts.retention, rate),
   ...figure('events', texts.events, count),
 ]
+
+/** All apps together. Their rates cannot be added. */
+function totalOf(apps: readonly AppFigures[]): AppFigures {
+  const sum = (id: 'installs' | 'events' | 'revenue_usd') => ({
+    now: apps.reduce((all, { tiles }) => all + tiles[id].now, 0),
+    before: apps.reduce((all, { tiles }) => all + tiles[id].before, 0),
+  })
+  const sums = { installs: sum('installs'), events: sum('events'), revenue_usd: sum('revenue_usd') }
+  return {
+    ...{ company_id: '', app_id: '', name: texts.allApps },
+    tiles: { ...sums, d7_rate: { now: null, before: null }, missing_rates: [] },
+  }
+}
 
 /** Whether all apps grow, and whether something is wrong. */
 export default function AllApps() {
@@ -74,10 +85,11 @@ export default function AllApps() {
           <DataTable
             label={texts.allApps}
             columns={columns}
-            items={asked.data.apps}
+            items={asked.data}
             idOf={({ app_id }) => app_id}
             empty={texts.noApps}
             sort={{ column: 'installs', direction: 'descending' }}
+            totals={asked.data.length > 1 ? [[texts.allApps, totalOf(asked.data)]] : []}
           />
         </section>
       )}

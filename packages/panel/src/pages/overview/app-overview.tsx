@@ -1,15 +1,17 @@
 import { serverNow } from '../../api/clock.ts'
+import { isOpen } from '../../api/maturity.ts'
 import { count, rate, shortMoney } from '../../api/numbers.ts'
 import { day_ms } from '../../api/range.ts'
-import { LaterTable, LineChart } from '../../parts/charts.tsx'
 import { Fault } from '../../parts/fault.tsx'
-import { Figure } from '../../parts/figure.tsx'
+import { LaterTable, LineChart } from '../../parts/figure/charts.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { costBefore, daysWithoutCost, paidOf } from '../../parts/figure/paid.ts'
+import { reports } from '../../parts/figure/report-columns.ts'
+import { topLines } from '../../parts/figure/top-lines.ts'
 import { FirstEvent } from '../../parts/first-event.tsx'
-import { reports } from '../../parts/report-columns.ts'
-import { topLines } from '../../parts/top-lines.ts'
 import type { App } from '../../shell/session.ts'
 import { Attention } from './attention.tsx'
-import { byDay, returnOf } from './chart.ts'
+import { byDay } from './chart.ts'
 import { Freshness } from './freshness.tsx'
 import { useOverview } from './query.ts'
 import { Quota } from './quota.tsx'
@@ -20,11 +22,13 @@ import { TopCampaigns } from './top-campaigns.tsx'
 /** The figures of an app, and what needs attention. */
 export function AppOverview({ app }: { app: App }) {
   const asked = useOverview(app.app_id)
-  const { tiles, days, installs, revenue, cohorts, events, costs, costsBefore, revenueBefore, query } = asked
+  const { window, tiles, days, installs, revenue, cohorts, events, partners, partnersBefore, query } = asked
   const figures = tiles.data?.tiles
+  const over = days.filter((day) => !isOpen(day, 'day', serverNow()))
   const stale = tiles.isPlaceholderData
-  const spent = costs.data && revenue.data && returnOf(costs.data.rows, revenue.data.rows)
-  const spentBefore = costsBefore.data && revenueBefore.data && returnOf(costsBefore.data.rows, revenueBefore.data.rows)
+  const partnerDays = partners.data?.rows
+  const paid = partnerDays && paidOf(partnerDays)
+  const uncosted = partnerDays === undefined ? 0 : daysWithoutCost(partnerDays, window, serverNow())
   const isNew = figures !== undefined && figures.events.now === 0 && figures.events.before === 0
   const { points, series, total } = topLines(installs.data?.rows ?? [], days, {
     nameOf: (row) => row.partner,
@@ -37,6 +41,7 @@ export function AppOverview({ app }: { app: App }) {
         <Freshness updated_at_ms={tiles.dataUpdatedAt} />
         <div className="end">{tiles.data?.quota && <Quota {...tiles.data.quota} />}</div>
       </div>
+      {partners.error !== null && <Fault error={partners.error} retry={() => void partners.refetch()} />}
       {tiles.error !== null && <Fault error={tiles.error} retry={() => void tiles.refetch()} />}
       {isNew && (
         <section className="figure">
@@ -51,32 +56,36 @@ export function AppOverview({ app }: { app: App }) {
           {...(figures?.installs ?? { now: undefined, before: undefined })}
           write={count}
           stale={stale}
-          course={installs.data && byDay(installs.data.rows, days, (row) => row.installs)}
+          failed={tiles.error !== null}
+          course={installs.data && byDay(installs.data.rows, over, (row) => row.installs)}
         />
         <Tile
           name={texts.revenue}
           {...(figures?.revenue_usd ?? { now: undefined, before: undefined })}
           write={shortMoney}
           stale={stale}
-          course={revenue.data && byDay(revenue.data.rows, days, (row) => row.revenue_usd)}
+          failed={tiles.error !== null}
+          course={revenue.data && byDay(revenue.data.rows, over, (row) => row.revenue_usd)}
         />
         <Tile
           name={texts.cost}
           help={texts.costHelp}
-          now={spent?.cost_usd}
-          before={spentBefore?.cost_usd}
+          now={paid === null ? null : paid?.cost_usd}
+          before={partnerDays && partnersBefore.data && costBefore(partnersBefore.data.rows, partnerDays, window)}
           write={shortMoney}
           neutral
-          stale={costs.isPlaceholderData}
-          course={costs.data && byDay(costs.data.rows, days, (row) => row.cost_usd)}
+          stale={partners.isPlaceholderData}
+          failed={partners.error !== null}
+          course={partnerDays && byDay(partnerDays, over, (row) => row.cost_usd, null)}
         />
         <Tile
           name={texts.roas}
           help={texts.roasHelp}
-          now={spent?.roas}
-          before={spentBefore?.roas}
+          now={paid === null ? null : paid?.roas}
+          note={paid === null ? texts.noCosts : texts.roasNote(paid?.partners ?? 0)}
           write={rate}
-          stale={costs.isPlaceholderData}
+          stale={partners.isPlaceholderData}
+          failed={partners.error !== null}
         />
         <Tile
           name={texts.retention}
@@ -84,9 +93,10 @@ export function AppOverview({ app }: { app: App }) {
           {...(figures?.d7_rate ?? { now: undefined, before: undefined })}
           write={rate}
           stale={stale}
+          failed={tiles.error !== null}
           course={
             cohorts.data &&
-            byDay(cohorts.data.rows, days, ({ day, d7_rate }) => (isWeekOver(day) ? d7_rate : null), null)
+            byDay(cohorts.data.rows, over, ({ day, d7_rate }) => (isWeekOver(day) ? d7_rate : null), null)
           }
         />
         <Tile
@@ -94,9 +104,13 @@ export function AppOverview({ app }: { app: App }) {
           {...(figures?.events ?? { now: undefined, before: undefined })}
           write={count}
           stale={stale}
-          course={events.data && byDay(events.data.rows, days, (row) => row.events)}
+          failed={tiles.error !== null}
+          course={events.data && byDay(events.data.rows, over, (row) => row.events)}
         />
       </section>
+      <p className="quiet note">
+        {texts.counts} {uncosted > 0 && texts.uncosted(uncosted)}
+      </p>
       <Figure
         id="partners"
         title={texts.byPartner}
@@ -124,7 +138,7 @@ export function AppOverview({ app }: { app: App }) {
           />
         )}
       />
-      <TopCampaigns app={app} costs={costs.data?.rows.length ?? null} />
+      <TopCampaigns app={app} hasCosts={paid === undefined ? null : paid !== null} />
       <Attention app={app} />
     </>
   )

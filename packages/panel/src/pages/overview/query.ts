@@ -1,6 +1,7 @@
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { call, type Input, type Output } from '../../api/call.ts'
 import { routes } from '../../api/declared/routes.ts'
-import { firstRowsQuery, reportQuery, routeQuery } from '../../api/queries.ts'
+import { firstRowsQuery, partnerDaysQuery, reportQuery, routeQuery } from '../../api/queries.ts'
 import { before, daysOf, windowOf } from '../../api/range.ts'
 import { hasRole, usePlace } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
@@ -14,43 +15,52 @@ export function useOverview(app_id: string) {
   const window = windowOf(useWords())
   const { since_ms, until_ms } = window
   const query = { since_ms, until_ms }
-  const options = { refetchInterval: refresh_ms }
-  const tiles = useQuery({ ...routeQuery('getAppOverview', { params: { app_id }, query }), ...options })
+  const tiles = useQuery({
+    ...routeQuery('getAppOverview', { params: { app_id }, query }),
+    refetchInterval: refresh_ms,
+  })
+  const partners = useQuery(partnerDaysQuery(app_id, query))
+  // A service runs few reports at once: the first numbers come before their courses.
+  const options = { refetchInterval: refresh_ms, enabled: tiles.isFetched }
   const installs = useQuery({ ...reportQuery('attribution', app_id, query), ...options })
   const revenue = useQuery({ ...reportQuery('revenue', app_id, query), ...options })
   const cohorts = useQuery({ ...reportQuery('cohorts', app_id, query), ...options })
   const events = useQuery({ ...reportQuery('events', app_id, query), ...options })
-  const costs = useQuery(reportQuery('costs', app_id, query))
-  const earlier = before(window)
-  const costsBefore = useQuery(reportQuery('costs', app_id, { ...earlier }))
-  const revenueBefore = useQuery(reportQuery('revenue', app_id, { ...earlier }))
+  const partnersBefore = useQuery({ ...partnerDaysQuery(app_id, { ...before(window) }), enabled: tiles.isFetched })
   return {
-    window,
-    days: daysOf(window),
-    query,
-    tiles,
-    installs,
-    revenue,
-    cohorts,
-    events,
-    costs,
-    costsBefore,
-    revenueBefore,
+    ...{ window, days: daysOf(window), query },
+    ...{ tiles, installs, revenue, cohorts, events, partners, partnersBefore },
   }
 }
 
 /** The campaigns that cost the most; without any cost, those that brought the most. */
-export function useTopCampaigns(app_id: string, costs: number | null) {
+export function useTopCampaigns(app_id: string, hasCosts: boolean | null) {
   const { since_ms, until_ms } = windowOf(useWords())
-  const sort = costs === 0 ? '-installs' : '-cost_usd'
+  const sort = hasCosts === false ? '-installs' : '-cost_usd'
   const query = { since_ms, until_ms, group: 'none', by: 'partner,campaign', sort }
   const asked = firstRowsQuery('performance', app_id, { ...query, limit: top_campaigns })
-  return { query, sort, campaigns: useQuery({ ...asked, enabled: costs !== null }) }
+  return { query, sort, campaigns: useQuery({ ...asked, enabled: hasCosts !== null }) }
 }
 
+/** The figures of every app of the person: an answer has some of them. */
 export const useAllApps = () => {
-  const { since_ms, until_ms } = windowOf(useWords())
-  return useQuery({ ...routeQuery('getOverview', { query: { since_ms, until_ms } }), refetchInterval: refresh_ms })
+  const window = windowOf(useWords())
+  return useQuery({
+    queryKey: ['getOverview', window],
+    queryFn: async ({ signal }) => {
+      const apps: Output<'getOverview'>['apps'] = []
+      let after: string | null = null
+      do {
+        const query: Input<'getOverview'>['query'] = { ...window, ...(after !== null && { after_app_id: after }) }
+        const answer: Output<'getOverview'> = await call('getOverview', { query }, signal)
+        apps.push(...answer.apps)
+        after = answer.next_app_id
+      } while (after !== null)
+      return apps
+    },
+    placeholderData: keepPreviousData,
+    refetchInterval: refresh_ms,
+  })
 }
 
 export const useAttention = () => useQuery({ ...routeQuery('listAttention', {}), refetchInterval: 30_000 })

@@ -6,6 +6,7 @@ export const texts = {
   retention: 'D7 retention',
   events: 'Events',
   before: 'before',
+  failed: 'not loaded',
   noComparison: 'nothing to compare with',
   byPartner: 'Installs by partner',
   byPartnerHelp: 'New installs by day, by the partner of their newest verdict. Reinstalls are left out.',
@@ -25,8 +26,13 @@ export const texts = {
   fresh: 'Every accepted event is in the numbers',
   behind: (age: string) => `Numbers are ${age} old`,
   loaded: (age: string) => `Loaded ${age} ago`,
-  roasHelp: 'Revenue of the partners that have cost, by their cost.',
-  costHelp: 'Uploaded costs, in US dollars.',
+  roasHelp: 'What installs of these days brought until now, by what they cost. As in Performance.',
+  roasNote: (partners: number) => `of ${partners === 1 ? 'the partner' : `${partners} partners`} with cost`,
+  noCosts: 'no costs of these days',
+  costHelp: 'Uploaded costs, in US dollars. Compared are as many days as have costs.',
+  counts:
+    'Revenue is the money of these days, of every install. ROAS is what the installs of these days brought until now, by their cost, as in Performance: partners without cost are left out.',
+  uncosted: (days: number) => `Costs of the last ${days === 1 ? 'day' : `${days} days`} are not there yet.`,
   d7Help: 'Installs of these days whose day 7 is over.',
   empty: 'Send the first event',
   emptyHelp:

@@ -1,8 +1,8 @@
 import type { ReportRow } from '@tributary/contracts/reports'
 import { none } from '../../api/numbers.ts'
-import { LaterTable } from '../../parts/charts.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { columnOf } from '../../parts/report-columns.ts'
+import { LaterTable } from '../../parts/figure/charts.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { columnOf } from '../../parts/figure/report-columns.ts'
 import { PageLink } from '../../shell/page-link.tsx'
 import type { App } from '../../shell/session.ts'
 import { useTopCampaigns } from './query.ts'
@@ -20,8 +20,8 @@ const columns = [
 ]
 
 /** The start of the page Performance. */
-export function TopCampaigns({ app, costs }: { app: App; costs: number | null }) {
-  const { query, sort, campaigns } = useTopCampaigns(app.app_id, costs)
+export function TopCampaigns({ app, hasCosts }: { app: App; hasCosts: boolean | null }) {
+  const { query, sort, campaigns } = useTopCampaigns(app.app_id, hasCosts)
   const rows = campaigns.data?.rows ?? []
   if (campaigns.data !== undefined && rows.length === 0) return null
   return (

@@ -1,6 +1,6 @@
 import type { ReportRow } from '@tributary/contracts/reports'
 import { maturityOf, type Period } from '../../api/maturity.ts'
-import type { Point, Series } from '../../parts/series.tsx'
+import type { Point, Series } from '../../parts/figure/series.tsx'
 import { dayOfFigure } from './state.ts'
 
 interface Course {

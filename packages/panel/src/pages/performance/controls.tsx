@@ -13,7 +13,7 @@ import {
   TagList,
 } from 'react-aria-components'
 import { Choice } from '../../parts/choice.tsx'
-import { titleOf } from '../../parts/report-columns.ts'
+import { titleOf } from '../../parts/figure/report-columns.ts'
 import { useSetWords } from '../../shell/words.ts'
 import { nameOf } from './columns.tsx'
 import {

@@ -1,10 +1,10 @@
 import { useMemo } from 'react'
 import { serverNow } from '../../api/clock.ts'
 import { compact, count, money, percent, rate, shortMoney } from '../../api/numbers.ts'
-import { LineChart } from '../../parts/charts.tsx'
-import { DataTable } from '../../parts/data-table.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { columnOf, titleOf } from '../../parts/report-columns.ts'
+import { LineChart } from '../../parts/figure/charts.tsx'
+import { DataTable } from '../../parts/figure/data-table.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { columnOf, titleOf } from '../../parts/figure/report-columns.ts'
 import { useSetWords } from '../../shell/words.ts'
 import { linesOf } from './chart.ts'
 import { columnsOf, nameOf } from './columns.tsx'
@@ -57,6 +57,7 @@ export function Course({ state, figure }: { state: State; figure: string }) {
           <LineChart
             points={points}
             series={series}
+            period={group}
             {...writersOf(figure)}
             summary={`${title}: ${series.map(({ name }) => name).join(', ')}.`}
           />

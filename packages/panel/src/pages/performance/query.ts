@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { limits } from '../../api/declared/limits.ts'
-import { firstRowsQuery, reportQuery } from '../../api/queries.ts'
+import { firstRowsQuery, partnerDaysQuery, reportQuery } from '../../api/queries.ts'
 import { daysOf, windowOf } from '../../api/range.ts'
 import { useApp } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
-import { dayOfFigure, daysParameter, type State, stateOf } from './state.ts'
+import { dayOfFigure, daysParameter, type State, stateOf, withoutCosts } from './state.ts'
 
 /** The table: its first rows in the order of the service, and its totals. */
 export function usePerformance() {
@@ -18,7 +18,12 @@ export function usePerformance() {
     ...filters,
   }
   const rows = useQuery(firstRowsQuery('performance', app_id, { ...query, limit: limits.report_limit_max }))
-  return { app_id, state, query, rows }
+  // Cost of a partner is known only where nothing else but dimensions of costs narrows it.
+  const partners = useQuery({
+    ...partnerDaysQuery(app_id, { since_ms, until_ms, days: daysParameter(shown), ...filters }),
+    enabled: rows.data !== undefined && withoutCosts(state).length === 0,
+  })
+  return { app_id, state, query, rows, partners, window: { since_ms, until_ms } }
 }
 
 /** Nobody reads more lines. */

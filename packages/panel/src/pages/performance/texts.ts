@@ -41,10 +41,13 @@ export const texts = {
   drill: (value: string) => `Show what is in ${value}`,
   none: 'No installs, clicks or costs in these days.',
   immature: 'May still grow: that day is not over for every install.',
+  mature: (day: string) => `Show installs until ${day} alone`,
   first: (shown: string, all: string) =>
     `The first ${shown} of ${all} rows in this order. The last row adds up all of them, and CSV has all of them.`,
-  organic:
-    'ROAS and CPI of the last row are of all rows, those without cost included: choose partners to leave organic out.',
+  allRows: 'All rows',
+  paid: 'Partners with cost',
+  uncosted: (days: number) =>
+    `Costs of the last ${days === 1 ? 'day' : `${days} days`} are not there yet, revenue of their installs is.`,
   tooMany:
     'So many rows take long to count and nobody reads them. Take fewer dimensions, one period for all days, a shorter window, or a filter.',
   together: 'All days together',

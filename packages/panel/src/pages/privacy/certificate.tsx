@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
 import { count, time } from '../../api/numbers.ts'
 import { Snippet } from '../../parts/copy-button.tsx'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
 import { Facts } from '../../parts/facts.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import type { Certificate } from './query.ts'
 import { texts } from './texts.ts'
 

@@ -1,10 +1,10 @@
 import { lazy, useMemo } from 'react'
-import { compact, count, exactly, money, none, rate } from '../../api/numbers.ts'
-import { LineChart } from '../../parts/charts.tsx'
-import { type DataColumn, DataTable } from '../../parts/data-table.tsx'
-import { Figure } from '../../parts/figure.tsx'
-import { columnOf, reports } from '../../parts/report-columns.ts'
-import { topLines } from '../../parts/top-lines.ts'
+import { compact, count, exactly, money, none, rate, shortMoney } from '../../api/numbers.ts'
+import { LineChart } from '../../parts/figure/charts.tsx'
+import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
+import { Figure } from '../../parts/figure/figure.tsx'
+import { columnOf, reports } from '../../parts/figure/report-columns.ts'
+import { topLines } from '../../parts/figure/top-lines.ts'
 import { type Bar, type Source, type Sums, sourcesOf, sumOf, valuesOf } from './chart.ts'
 import { useSkan } from './query.ts'
 import { texts } from './texts.ts'
@@ -100,9 +100,7 @@ const Empty = () => (
 )
 
 function Tiles({ all, stale }: { all: Sums; stale: boolean }) {
-  const revenue = all.decoded
-    ? `$${compact(Math.round(all.revenue_min_usd))} – $${compact(Math.round(all.revenue_max_usd))}`
-    : none
+  const revenue = all.decoded ? `${shortMoney(all.revenue_min_usd)} – ${shortMoney(all.revenue_max_usd)}` : none
   const exact = all.decoded ? `${money(all.revenue_min_usd)} – ${money(all.revenue_max_usd)}` : none
   const tiles = [
     [texts.installs, count(all.installs), exactly(all.installs)],

@@ -8,8 +8,10 @@ import {
   XAxis,
   YAxis,
 } from 'recharts'
-import { longDay, shortDay } from '../api/numbers.ts'
-import { colourOf, Legend, Marker, type Point, type Series } from './series.tsx'
+import { serverNow } from '../../api/clock.ts'
+import { isOpen, type Period } from '../../api/maturity.ts'
+import { longDay, shortDay } from '../../api/numbers.ts'
+import { colourOf, Legend, Marker, open_name, type Point, type Series } from './series.tsx'
 
 interface LineChartProps {
   points: readonly Point[]
@@ -24,6 +26,8 @@ interface LineChartProps {
   at?: (day: string) => string
   /** `day` is a number, and lies where it belongs. */
   scaled?: boolean
+  /** What a point is of; a day when absent. */
+  period?: Period
   /** A value that the lines are measured by, with its name. */
   mark?: { value: number; name: string } | null
 }
@@ -32,8 +36,17 @@ interface LineChartProps {
 const markers_max = 45
 
 /** Lines over days. */
-export default function LineChart({ points, series, summary, write, tick = write, at, scaled, mark }: LineChartProps) {
+export default function LineChart(props: LineChartProps) {
+  const { points, series, summary, write, tick = write, at, scaled, period = 'day', mark } = props
   const few = points.length <= markers_max
+  const last = points.at(-1)?.day
+  // A line to a day that is not over looks like a fall: it is dashed.
+  const open = at === undefined && last !== undefined && isOpen(last, period, serverNow()) ? last : null
+  const beforeLast = points.at(-2)?.day
+  const parts = series.flatMap((one, n) => [
+    { ...one, n, part: 'over', has: (day: string) => day !== open },
+    ...(open === null ? [] : [{ ...one, n, part: 'open', has: (day: string) => day === open || day === beforeLast }]),
+  ])
   return (
     <div className="chart">
       <ResponsiveContainer width="100%" height={260}>
@@ -66,7 +79,10 @@ export default function LineChart({ points, series, summary, write, tick = write
             content={({ active, payload, label }) =>
               active ? (
                 <div className="tip">
-                  <p>{at ? at(String(label)) : longDay(String(label))}</p>
+                  <p>
+                    {at ? at(String(label)) : longDay(String(label))}
+                    {label === open && `, ${open_name}`}
+                  </p>
                   <dl>
                     {series.map(({ key, name }, n) => {
                       const value = (payload?.[0]?.payload as Point | undefined)?.[key]
@@ -96,14 +112,14 @@ export default function LineChart({ points, series, summary, write, tick = write
               label={{ value: mark.name, position: 'insideTopRight', fill: 'var(--text)', fontSize: 12 }}
             />
           )}
-          {series.map(({ key, name, dashed }, n) => (
+          {parts.map(({ key, name, dashed, n, part, has }) => (
             <Line
-              key={key}
-              dataKey={(point: Point) => point[key] ?? null}
+              key={`${key} ${part}`}
+              dataKey={(point: Point) => (has(point.day) ? (point[key] ?? null) : null)}
               name={name}
               stroke={colourOf(n)}
               strokeWidth={2}
-              {...(dashed && { strokeDasharray: '4 4' })}
+              {...((dashed || part === 'open') && { strokeDasharray: '4 4' })}
               isAnimationActive={false}
               connectNulls={false}
               dot={
@@ -121,7 +137,7 @@ export default function LineChart({ points, series, summary, write, tick = write
           ))}
         </Lines>
       </ResponsiveContainer>
-      <Legend series={series} />
+      <Legend series={series} open={open !== null} />
     </div>
   )
 }

@@ -12,7 +12,7 @@ import {
   TableLayout,
   Virtualizer,
 } from 'react-aria-components'
-import { exactly, none } from '../api/numbers.ts'
+import { exactly, none } from '../../api/numbers.ts'
 
 export interface DataColumn<Item> {
   id: string
@@ -40,8 +40,8 @@ interface DataTableProps<Item> {
   sort?: SortDescriptor
   /** The service sorts: rows stay in the order in which they come. */
   onSort?: (sort: SortDescriptor) => void
-  /** All rows together. */
-  totals?: Item | undefined
+  /** Rows below all others, such as that of all rows together, by their names. */
+  totals?: readonly (readonly [name: string, item: Item])[]
 }
 
 export type { SortDescriptor }
@@ -51,7 +51,7 @@ const whole_rows_max = 120
 
 /** Rows of an answer. A click or Enter on a head sorts; absent values stay last. */
 export function DataTable<Item>(props: DataTableProps<Item>) {
-  const { label, columns, items, idOf, empty, sort, onSort, totals } = props
+  const { label, columns, items, idOf, empty, sort, onSort, totals = [] } = props
   const [own, setOrder] = useState<SortDescriptor | undefined>(sort)
   const order = onSort ? sort : own
   const rows = useMemo(() => {
@@ -114,15 +114,17 @@ export function DataTable<Item>(props: DataTableProps<Item>) {
           </Row>
         )}
       </TableBody>
-      {totals !== undefined && (
+      {totals.length > 0 && (
         <TableFooter className="totals">
-          <Row id="totals" className="row">
-            {columns.map((column, n) => (
-              <Cell key={column.id} className={classOf(column, totals)}>
-                {n === 0 ? 'All rows' : column.numeric ? contentOf({ ...column, bar: false }, totals) : null}
-              </Cell>
-            ))}
-          </Row>
+          {totals.map(([name, item]) => (
+            <Row key={name} id={name} className="row">
+              {columns.map((column, n) => (
+                <Cell key={column.id} className={classOf(column, item)}>
+                  {n === 0 ? name : column.numeric ? contentOf({ ...column, bar: false }, item) : null}
+                </Cell>
+              ))}
+            </Row>
+          ))}
         </TableFooter>
       )}
     </Table>

@@ -30,8 +30,11 @@ export const Marker = ({ n, x, y }: { n: number; x: number; y: number }) => (
   />
 )
 
+/** What is said of a period that is not over. */
+export const open_name = 'until now'
+
 /** The names of the lines, with their markers. */
-export const Legend = ({ series }: { series: readonly Series[] }) => (
+export const Legend = ({ series, open }: { series: readonly Series[]; open: boolean }) => (
   <ul className="legend">
     {series.map(({ key, name }, n) => (
       <li key={key}>
@@ -42,5 +45,13 @@ export const Legend = ({ series }: { series: readonly Series[] }) => (
         <span className="cut">{name}</span>
       </li>
     ))}
+    {open && (
+      <li className="quiet">
+        <svg width="22" height="12" viewBox="-11 -6 22 12" aria-hidden="true">
+          <path d="M-11 0H11" stroke="var(--quiet)" strokeWidth="2" strokeDasharray="4 4" />
+        </svg>
+        {open_name}
+      </li>
+    )}
   </ul>
 )

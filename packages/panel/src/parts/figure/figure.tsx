@@ -1,12 +1,15 @@
 import type { ReportMeta, ReportName } from '@tributary/contracts/reports'
 import { type ReactNode, Suspense } from 'react'
-import { Button, Menu, MenuItem, MenuTrigger, Popover } from 'react-aria-components'
-import { addressOf, type ReportQuery } from '../api/call.ts'
-import { longDay, shortDay } from '../api/numbers.ts'
-import { toDay } from '../api/range.ts'
-import { useSetWords, useWords } from '../shell/words.ts'
-import { Fault } from './fault.tsx'
-import { Skeleton } from './skeleton.tsx'
+import { Button } from 'react-aria-components'
+import type { ReportQuery } from '../../api/call.ts'
+import { longDay, shortDay } from '../../api/numbers.ts'
+import { toDay } from '../../api/range.ts'
+import { useSetWords, useWords } from '../../shell/words.ts'
+import { Fault } from '../fault.tsx'
+import { Opener, popup } from '../opener.tsx'
+import { Skeleton } from '../skeleton.tsx'
+
+const moreMenu = popup(() => import('./more-menu.tsx'))
 
 /** What a figure needs to know of its answer. */
 interface Asked {
@@ -72,7 +75,14 @@ export function Figure({
               {asTable ? 'Chart' : 'Table'}
             </Button>
           )}
-          <MoreMenu report={report} app_id={app_id} query={query} title={title} />
+          <Opener
+            opens={moreMenu}
+            className="button small"
+            aria-label={`More of ${title}`}
+            given={{ report, app_id, query }}
+          >
+            <span aria-hidden="true">···</span>
+          </Opener>
         </div>
       </header>
       {isPlaceholderData && data && <Stale meta={data.meta} />}
@@ -109,34 +119,5 @@ function Notes({ meta, first }: { meta: ReportMeta; first: boolean }) {
       {more && !first && <p className="quiet note">More rows than the panel shows. CSV has all.</p>}
       {whole_days && <p className="quiet note">Raw events of the first day have expired: that day is counted whole.</p>}
     </>
-  )
-}
-
-interface MoreMenuProps {
-  report: ReportName
-  app_id: string
-  query: ReportQuery
-  title: string
-}
-
-function MoreMenu({ report, app_id, query, title }: MoreMenuProps) {
-  const csv = addressOf(`${report}OfApp`, { params: { app_id }, query: { ...query, format: 'csv' } })
-  const curl = `curl -sS '${location.origin}${addressOf(`${report}Report`, { query })}' -H "Authorization: Bearer $SERVER_KEY"`
-  return (
-    <MenuTrigger>
-      <Button className="button small" aria-label={`More of ${title}`}>
-        <span aria-hidden="true">···</span>
-      </Button>
-      <Popover className="popover" placement="bottom end">
-        <Menu className="list">
-          <MenuItem className="list-item" href={csv} download={`${report}.csv`}>
-            Download CSV
-          </MenuItem>
-          <MenuItem className="list-item" onAction={() => void navigator.clipboard.writeText(curl)}>
-            Copy as curl
-          </MenuItem>
-        </Menu>
-      </Popover>
-    </MenuTrigger>
   )
 }

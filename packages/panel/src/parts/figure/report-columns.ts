@@ -1,6 +1,6 @@
 import type { ReportName, ReportRow } from '@tributary/contracts/reports'
-import { declaredReports as declared } from '../api/declared/reports.ts'
-import { count, exactly, longDay, money, rate, time } from '../api/numbers.ts'
+import { declaredReports as declared } from '../../api/declared/reports.ts'
+import { count, exactly, longDay, money, rate, time } from '../../api/numbers.ts'
 import type { DataColumn } from './data-table.tsx'
 
 /** How a column is written, by the end of its name: units are in the names (docs/rules.md#report-rows). */

@@ -9,9 +9,9 @@ import {
   CalendarHeading,
   RangeCalendar,
 } from 'react-aria-components'
-import { serverNow } from '../api/clock.ts'
-import { limits } from '../api/declared/limits.ts'
-import { toDay } from '../api/range.ts'
+import { serverNow } from '../../api/clock.ts'
+import { limits } from '../../api/declared/limits.ts'
+import { toDay } from '../../api/range.ts'
 
 interface RangeDaysProps {
   first: string
