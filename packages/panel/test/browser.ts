@@ -13,7 +13,7 @@ export interface Watched {
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** The build of the panel may come first, on a busy machine. */
-const timeout_ms = 120_000
+const timeout_ms = 25_000
 const widths = [360, 1440]
 const schemes = ['light', 'dark'] as const
 const rules: RunOptions = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }

@@ -39,6 +39,7 @@ export const texts = {
     'The numbers appear here seconds after it. Load the keys of the app first: a start prints them, and Apps and keys makes new ones.',
   app: 'App',
   allApps: 'All apps',
-  noApps: 'You see no apps. An operator without a role in a company sees the state of the installation alone.',
+  noApps: 'No app yet.',
+  noNumbers: 'Your role includes no numbers of apps. It sees what needs attention.',
   newApp: 'Make an app',
 } as const

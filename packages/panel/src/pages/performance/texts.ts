@@ -47,7 +47,7 @@ export const texts = {
   allRows: 'All rows',
   paid: 'Partners with cost',
   uncosted: (days: number) =>
-    `Costs of the last ${days === 1 ? 'day' : `${days} days`} are not there yet, revenue of their installs is.`,
+    `Costs of the last ${days === 1 ? 'day are not there yet, the revenue of its' : `${days} days are not there yet, the revenue of their`} installs is.`,
   tooMany:
     'So many rows take long to count and nobody reads them. Take fewer dimensions, one period for all days, a shorter window, or a filter.',
   together: 'All days together',

@@ -1,0 +1,164 @@
+import { describeWith } from '@tributary/testing/engines/describe-with-engine'
+import { expect, it } from 'vitest'
+import { openPanel, password, totp } from './open-panel.ts'
+
+/** A schema with one value that means something. */
+const schema = {
+  postbacks: [
+    {
+      ...{ postback_sequence_index: 0, window_hours: 48, lock_window: false, coarse: [] },
+      fine: [{ value: 7, name: 'bought', revenue_min_usd: 0.99, event_name: 'purchase' }],
+    },
+  ],
+}
+
+await describeWith('Chromium', openPanel, ({ windowOf, admin, demo, url }) => {
+  it('says what a shorter retention deletes before it is saved, suspends a company and reinstates it', async () => {
+    const { page, open, faults } = await windowOf(['owner', 'operator'], /status of 401/, 'grace@example.com')
+    const kept = async () => await admin<Record<string, unknown>>('GET', `/companies/${demo.COMPANY_ID}`)
+    await open(`companies?open=${demo.COMPANY_ID}`, '.card form')
+    await page.getByLabel('Addresses and user agents (days)').fill('20')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('Saved. It acts from the next night on.').waitFor()
+    expect(await kept()).toMatchObject({ keep_ip_days: 20, keep_raw_days: null })
+
+    await page.getByLabel('Raw events (days)').last().fill('30')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('The next night deletes 0 of 0 raw events.').waitFor()
+    expect(await kept()).toMatchObject({ keep_raw_days: null })
+    await page.getByRole('button', { name: 'Save, and let the night delete them' }).click()
+    await page.getByText('Saved. It acts from the next night on.').waitFor()
+    expect(await kept()).toMatchObject({ keep_ip_days: 20, keep_raw_days: 30 })
+
+    await page.getByRole('button', { name: /^Suspend/ }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Suspend' }).click()
+    await page.getByRole('button', { name: 'Reinstate' }).waitFor()
+    expect(await kept()).toMatchObject({ status: 'suspended' })
+    await page.getByRole('button', { name: 'Reinstate' }).click()
+    await page.getByRole('button', { name: /^Suspend/ }).waitFor()
+    expect(await kept()).toMatchObject({ status: 'active' })
+
+    await page.getByRole('button', { name: 'New company' }).click()
+    await page.getByLabel('Name').fill('Second')
+    await page.getByRole('button', { name: 'Make the company' }).click()
+    await page.getByText('Second is made.').waitFor()
+    await page.getByRole('grid', { name: 'Companies' }).getByText('Second').waitFor()
+    expect(faults).toEqual([])
+  })
+
+  it('compares a schema of conversion values, publishes it, and shows the version that is live', async () => {
+    const { page, open, faults } = await windowOf(['marketer'])
+    await open(`cv-schema?app=${demo.IOS_APP_ID}`, 'form')
+    await page.getByLabel('Schema as JSON').fill('{')
+    await page.getByRole('button', { name: 'Compare with the live one' }).click()
+    await page.getByText('This is not JSON').waitFor()
+    await page.getByLabel('Schema as JSON').fill(JSON.stringify(schema))
+    await page.getByRole('button', { name: 'Compare with the live one' }).click()
+    await page.getByRole('grid', { name: 'What would change' }).waitFor()
+    expect(await admin('GET', `/cv-schemas?app_id=${demo.IOS_APP_ID}`)).toMatchObject({ version: null })
+    await page.getByRole('button', { name: /^Publish/ }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Publish' }).click()
+    await page.getByText('Version 1 is live.').waitFor()
+    await page.getByRole('heading', { name: 'First postback' }).waitFor()
+    expect(await admin('GET', `/cv-schemas?app_id=${demo.IOS_APP_ID}`)).toMatchObject({ version: 1 })
+    expect(faults).toEqual([])
+  })
+
+  it('makes a link with its QR code, and keeps a view of the page under a name', async () => {
+    const { page, open, faults } = await windowOf(['admin'])
+    await open(`links?app=${demo.APP_ID}&open=new`, 'form')
+    await page.getByLabel('Partner').fill('acme')
+    await page.getByLabel('Campaign').fill('spring')
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByText('The link is live.').waitFor()
+    await page.getByRole('grid', { name: 'Links' }).getByRole('link', { name: 'acme' }).first().click()
+    await page.getByRole('img', { name: 'The URL as a QR code' }).waitFor()
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save as SVG' }).click(),
+    ])
+    expect(saved.suggestedFilename()).toMatch(/^\w+\.svg$/)
+
+    const address = page.url()
+    await page.getByRole('button', { name: 'Save this view' }).click()
+    await page.getByLabel('Name').fill('Spring of acme')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.locator('.rail-link').filter({ hasText: 'Health' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Health' }).waitFor()
+    // Another window of the browser has it too.
+    const other = await page.context().newPage()
+    await other.goto(`${url}/admin/health`)
+    await other.getByRole('link', { name: 'Spring of acme' }).click()
+    await other.getByRole('img', { name: 'The URL as a QR code' }).waitFor()
+    expect(other.url()).toBe(address)
+    await page.getByRole('button', { name: 'Remove the view Spring of acme' }).click()
+    await other.getByRole('link', { name: 'Spring of acme' }).waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+  })
+
+  it('resets a password and removes a person, for good', async () => {
+    const gone = await windowOf(['analyst'], /status of 401/, 'gone@example.com')
+    await gone.open('overview', '.rail nav')
+    const { page, open, faults } = await windowOf(['owner', 'operator'], /status of 401/, 'owner@example.com')
+    await open('people', '[role=grid]')
+    await page.getByRole('link', { name: gone.email }).click()
+    await page.getByRole('button', { name: 'Make a reset link' }).click()
+    const link = await page.getByRole('region', { name: /^Reset link/ }).textContent()
+    const lost = await windowOf([], /status of 401/)
+    await lost.page.goto(link ?? '')
+    await lost.page.getByLabel('New password').fill(`${password} anew`)
+    await lost.page.getByRole('button').last().click()
+    await lost.page.waitForURL('**/admin/overview**')
+
+    await page.getByRole('button', { name: /^Remove/ }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByRole('link', { name: gone.email }).waitFor({ state: 'detached' })
+    await lost.page.reload()
+    await lost.page.waitForURL('**/admin/sign-in**')
+    expect(faults).toEqual([])
+  })
+
+  it('sets a second factor up to its last step, and asks for it at the next sign-in', async () => {
+    const { page, open, faults, email } = await windowOf(['privacy'])
+    await open('account', '[role=grid]')
+    await page.getByRole('button', { name: 'Set it up' }).click()
+    await page.getByRole('img', { name: /QR code/ }).waitFor()
+    const secret = (await page.getByRole('region', { name: /^Give this secret/ }).textContent()) ?? ''
+    await page.getByLabel('Code that it shows').fill(totp(secret, Date.now()))
+    await page.getByRole('button', { name: 'Switch it on' }).click()
+    const codes = (await page.getByRole('region', { name: /^Recovery codes/ }).textContent()) ?? ''
+    await page.getByRole('status').filter({ hasText: 'on' }).first().waitFor()
+
+    await page.getByRole('button', { name: `Account of ${email}` }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.waitForURL('**/admin/sign-in**')
+    await page.getByLabel('Email').fill(email)
+    await page.getByLabel('Password').fill(password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL('**/admin/second-factor**')
+    await page.getByLabel('Code').fill(codes.split('\n')[0] ?? '')
+    await page.getByRole('button').last().click()
+    await page.waitForURL('**/admin/overview**')
+    expect(faults).toEqual([])
+  })
+
+  it('retries dead letters, and says how many go through the service again', async () => {
+    const { page, open, faults } = await windowOf(['operator'])
+    // A service that is well has none: this answers in its place.
+    let waiting = 3
+    const first_ms = Date.now()
+    await page.route('**/admin/api/v1/dead-letters**', async (route) => {
+      if (route.request().method() === 'GET') {
+        const dead = { topic: 'events.accepted.v1', reason: 'bad_row', count: waiting, first_ms, last_ms: first_ms }
+        return route.fulfill({ json: { dead: waiting > 0 ? [dead] : [] } })
+      }
+      await route.fulfill({ json: { retried: waiting } })
+      waiting = 0
+    })
+    await open('health', '[role=grid]')
+    await page.getByRole('button', { name: 'Retry all' }).click()
+    await page.getByText('3 records go through the service again.').waitFor()
+    await page.getByText('None wait.').waitFor()
+    expect(faults).toEqual([])
+  })
+})
