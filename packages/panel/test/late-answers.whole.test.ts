@@ -32,7 +32,10 @@ await describeWith('Chromium', openPanel, ({ windowOf, sendEvents, demo, url }) 
     await expect.poll(() => installs(page)).toBe(String(young))
 
     // Each answer takes 2 s from here on.
-    const slow = (route: Route) => pause(2000).then(() => route.continue())
+    const slow = (route: Route) =>
+      pause(2000)
+        .then(() => route.continue())
+        .catch(() => {})
     await page.route('**/admin/api/v1/apps/**', slow)
     await choose(page, '30 days')
     await stale(page).waitFor()

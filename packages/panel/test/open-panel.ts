@@ -72,7 +72,7 @@ function aroundPanel(browser: Browser, url: string, demo: Record<string, string>
 }
 
 /** Opens a page of the panel, and waits until what it shows is there. The build of the panel may still run. */
-async function openPage({ page }: Watched, url: string, path: string, ready: string): Promise<void> {
+export async function openPage({ page }: Watched, url: string, path: string, ready: string): Promise<void> {
   await page.goto(`${url}/admin/${path}`)
   await page.locator(ready).first().waitFor()
   await page.locator('.skeleton').first().waitFor({ state: 'detached' })

@@ -96,11 +96,12 @@ function nameRows(tokens: readonly Token[], taken: Set<string>): { id: string; t
   })
 }
 
-/** Links lead to pages of the site. What it does not have is text. */
+/** Links lead to pages of the site. What it does not have is text; pictures stand in the repository alone. */
 function leadLinks(tokens: readonly Token[], file: string): void {
   for (const { children } of tokens) {
     let kept = true
     for (const token of children ?? []) {
+      if (token.type === 'image') Object.assign(token, { type: 'text', content: '' })
       if (token.type === 'link_open') {
         const address = addressOf(file, String(token.attrGet('href') ?? ''))
         kept = address !== null

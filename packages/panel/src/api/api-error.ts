@@ -46,7 +46,8 @@ export async function toApiError(answer: Response): Promise<ApiError> {
   })
 }
 
-const sessionCodes = new Set(['sign_in_required', 'session_ended'])
+/** Without its cookie a request names no caller at all: another window signed out. */
+const sessionCodes = new Set(['sign_in_required', 'session_ended', 'missing_bearer_token'])
 export const isSessionOver = (error: unknown): boolean => error instanceof ApiError && sessionCodes.has(error.code)
 
 /** What an error means, and what to do about it. */

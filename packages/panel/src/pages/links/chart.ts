@@ -1,6 +1,6 @@
 import type { ClickCount } from '@tributary/contracts/admin/rows/clicks'
 import { day_ms, type Window } from '../../api/range.ts'
-import type { Point } from '../../parts/figure/series.tsx'
+import type { Point } from '../../parts/figure/points.ts'
 
 const lengths = { hour: 3_600_000, day: day_ms }
 

@@ -1,5 +1,5 @@
 import { day_ms } from '../../api/range.ts'
-import type { Point, Series } from '../../parts/figure/series.tsx'
+import type { Point, Series } from '../../parts/figure/points.ts'
 
 /** Nobody reads more lines. */
 const lines_max = 6

@@ -1,6 +1,6 @@
 import type { ReportRow } from '@tributary/contracts/reports'
 import { maturityOf, type Period } from '../../api/maturity.ts'
-import type { Point, Series } from '../../parts/figure/series.tsx'
+import type { Point, Series } from '../../parts/figure/points.ts'
 import { dayOfFigure } from './state.ts'
 
 interface Course {

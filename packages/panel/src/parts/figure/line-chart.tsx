@@ -11,7 +11,8 @@ import {
 import { serverNow } from '../../api/clock.ts'
 import { isOpen, type Period } from '../../api/maturity.ts'
 import { longDay, shortDay } from '../../api/numbers.ts'
-import { colourOf, Legend, Marker, open_name, type Point, type Series } from './series.tsx'
+import type { Point, Series } from './points.ts'
+import { colourOf, Legend, Marker, open_name } from './series.tsx'
 
 interface LineChartProps {
   points: readonly Point[]

@@ -1,11 +1,4 @@
-/** A line of a chart: its key in each point, and its name, which people may have typed. */
-export interface Series {
-  key: string
-  name: string
-  dashed?: boolean
-}
-
-export type Point = { day: string } & Record<string, number | string | null>
+import type { Series } from './points.ts'
 
 const colours = ['1', '2', '3', '4', '5', '6'].map((n) => `var(--series-${n})`)
 export const colourOf = (n: number): string => colours[n % colours.length]!

@@ -1,4 +1,4 @@
-import type { Point, Series } from './series.tsx'
+import type { Point, Series } from './points.ts'
 
 /** Lines beside that of all others: nobody reads more. */
 const lines_max = 5

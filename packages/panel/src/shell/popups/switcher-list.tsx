@@ -39,9 +39,11 @@ export default function SwitcherList({ place: { apps, companies, app }, ...popov
             aria-label="Apps"
             selectionMode="single"
             selectedKeys={[app?.app_id ?? 'all']}
-            onAction={(key) => {
+            disallowEmptySelection
+            onSelectionChange={(keys) => {
+              const [key] = keys as Set<string>
               popover.onOpenChange(false)
-              setWords({ app: key === 'all' ? undefined : String(key) })
+              setWords({ app: key === 'all' ? undefined : key })
             }}
             renderEmptyState={() => <p className="quiet list-empty">No app has this name.</p>}
           >

@@ -1,0 +1,68 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { openBrowser } from './browser.ts'
+
+const help = `node tools/bootstrap.mjs packages/panel/test/take-pictures.ts [DATA_FOLDER]
+
+Takes the pictures of README.md and docs/panel.md anew, from a demo that runs (npm run demo). The data folder is ./.tributary-demo.`
+
+const [data_dir = '.tributary-demo'] = process.argv.slice(2)
+const folder = join(import.meta.dirname, '..', '..', '..', 'docs', 'pictures')
+/** A picture is part of each clone. */
+const picture_bytes_max = 150_000
+const password = `a password of ${randomBytes(9).toString('hex')}`
+const email = `pictures-${randomBytes(4).toString('hex')}@example.com`
+
+/** What is shown, by the name of its picture: a page with its address, and the colours. */
+const pictures = [
+  ['overview', 'overview?app=APP&range=30d', 'light'],
+  ['overview-dark', 'overview?app=APP&range=30d', 'dark'],
+  ['performance', 'performance?app=APP&range=30d&chart=roas', 'light'],
+  ['cohorts', 'cohorts?app=APP&range=30d', 'light'],
+  ['lifetime-value', 'ltv?app=APP&range=90d', 'light'],
+  ['skan', 'skan?app=IOS&range=30d', 'dark'],
+] as const
+
+if (data_dir.startsWith('-')) console.info(help)
+else await takeAll()
+
+async function takeAll() {
+  const read = (name: string) => readFileSync(join(data_dir, name), 'utf8')
+  const env = new Map([...read('demo.env').matchAll(/^export (\w+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
+  const url = env.get('TRIBUTARY_URL') ?? ''
+  const browser = await openBrowser()
+  try {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 860 } })
+    const send = async (path: string, data: object, headers: Record<string, string>) => {
+      const answer = await context.request.post(`${url}/admin/api/v1${path}`, { data, headers })
+      if (!answer.ok()) throw new Error(`${path} answered ${answer.status()} ${await answer.text()}`)
+      return (await answer.json()) as { invitation_url: string }
+    }
+    const token = { authorization: `Bearer ${read('admin-token').trim()}` }
+    const company_id = env.get('COMPANY_ID')
+    const { invitation_url } = await send('/people/invite', { email, role: 'owner', company_id }, token)
+    const origin = { origin: url }
+    await send('/invitations/accept', { token: new URL(invitation_url).hash.slice(1), password }, origin)
+    await send('/sign-in', { email, password }, origin)
+    const page = await context.newPage()
+    mkdirSync(folder, { recursive: true })
+    for (const [name, address, colorScheme] of pictures) {
+      await page.emulateMedia({ colorScheme })
+      const words = address.replace('APP', env.get('APP_ID') ?? '').replace('IOS', env.get('IOS_APP_ID') ?? '')
+      await page.goto(`${url}/admin/${words}`)
+      await page.locator('.chart svg, .heat').first().waitFor()
+      await page.locator('.skeleton').first().waitFor({ state: 'detached' })
+      // The curves of the tiles come last.
+      await page.waitForLoadState('networkidle')
+      const path = join(folder, `${name}.png`)
+      await page.screenshot({ path })
+      const { size } = statSync(path)
+      console.info(`${path} ${size} bytes`)
+      if (size > picture_bytes_max) throw new Error(`${name} has more than ${picture_bytes_max} bytes`)
+    }
+    await send('/people/remove', { email, company_id }, token)
+  } finally {
+    await browser.close()
+  }
+}
