@@ -1,13 +1,15 @@
 import { expect, it } from 'vitest'
 import { maturityOf } from '../src/api/maturity.ts'
 import { before, day_ms, daysOf, windowOf } from '../src/api/range.ts'
+import { overallRate } from '../src/pages/cohorts/chart.ts'
 import { storedOf } from '../src/pages/costs/chart.ts'
 import { clicksByPeriod } from '../src/pages/links/chart.ts'
-import { costPerInstall, curvesOf } from '../src/pages/ltv/chart.ts'
+import { costPerInstall, curvesOf, returnsOf } from '../src/pages/ltv/chart.ts'
 import { byDay } from '../src/pages/overview/chart.ts'
 import { linesOf } from '../src/pages/performance/chart.ts'
 import { costBefore, daysWithoutCost, type PartnerDay, paidOf } from '../src/parts/figure/paid.ts'
 import { topLines } from '../src/parts/figure/top-lines.ts'
+import { parseViews } from '../src/shell/saved-view.ts'
 
 const at = (day: string) => Date.parse(`${day}T00:00:00Z`)
 const row = (day: string, partner: string, installs: number, revenue_usd: number, cost_usd: number | null) =>
@@ -143,4 +145,48 @@ it('sums what is stored of each partner and currency', () => {
     ['USD', 9, '2026-03-01', '2026-03-01', 1],
     ['EUR', 3, '2026-03-01', '2026-03-02', 2],
   ])
+})
+
+it('tells by which day a partner earned its own cost, that it has not by the last day that is over, and nothing without cost', () => {
+  const install = (partner: string, d0: number, d1: number) => ({
+    ...{ day: '2026-03-01', partner, installs: 10, d0_revenue_usd: d0, d1_revenue_usd: d1, d7_revenue_usd: 99 },
+  })
+  const rows = [install('acme', 5, 20), install('dear', 5, 20), install('organic', 9, 9)]
+  const costs = [
+    { partner: 'acme', cost_usd: 15 },
+    { partner: 'dear', cost_usd: 900 },
+  ]
+  const returns = returnsOf(rows, costs, [0, 1, 7], at('2026-03-04'))
+  expect(
+    returns.map(({ partner, cpi_usd, earned_by, known_until }) => [partner, cpi_usd, earned_by, known_until]),
+  ).toEqual([
+    ['acme', 1.5, 1, 1],
+    ['dear', 90, null, 1],
+    ['organic', null, null, 1],
+  ])
+  expect(returns[0]?.d7).toBeNull()
+})
+
+it('takes a rate over all installs from periods alone that are over for them', () => {
+  const rows = [
+    { day: '2026-03-01', installs: 10, d1: 5 },
+    { day: '2026-03-02', installs: 90, d1: 1 },
+  ]
+  const rateAt = (day: string) => overallRate(rows, 1, 'day', at(day), at('2026-03-09'))
+  expect([rateAt('2026-03-03'), rateAt('2026-03-04'), rateAt('2026-03-05')]).toEqual([null, 0.5, 6 / 100])
+})
+
+it('reads as saved views only what is one: a name, and an address of the panel', () => {
+  const views = [
+    { name: 'mine', address: '/performance?by=country', more: 1 },
+    ...[
+      { name: 'away', address: '//evil.example' },
+      { name: 'no', address: 'javascript:alert(1)' },
+      null,
+      7,
+      { name: 1 },
+    ],
+  ]
+  expect(parseViews(JSON.stringify(views))).toEqual([{ name: 'mine', address: '/performance?by=country' }])
+  for (const text of ['', '{', '{}', 'null']) expect(parseViews(text)).toEqual([])
 })

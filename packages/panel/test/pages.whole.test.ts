@@ -11,7 +11,7 @@ const pagesOf = (demo: Record<string, string>) =>
   ({
     numbers: [
       ['overview', '.chart svg'],
-      ['overview?app=', '.tile-value'],
+      ['overview?app=', '[role=grid]'],
       ['performance', '[role=grid]'],
       ['cohorts', '.heat'],
       ['cohorts?group=partner', '.heat'],
@@ -64,7 +64,7 @@ await describeWith('Chromium', openPanel, ({ windowOf, sendEvents, admin, demo, 
       const { page, open, faults } = await windowOf(
         ['owner', 'operator'],
         /status of 401/,
-        `${group.length}@example.com`,
+        `${group.replaceAll(' ', '-')}@example.com`,
       )
       const barriers: string[] = []
       for (const [path, ready] of pagesOf(demo)[group]) {

@@ -14,14 +14,14 @@ const picture_bytes_max = 150_000
 const password = `a password of ${randomBytes(9).toString('hex')}`
 const email = `pictures-${randomBytes(4).toString('hex')}@example.com`
 
-/** What is shown, by the name of its picture: a page with its address, and the colours. */
+/** What is shown, by the name of its picture: a page with its address, the colours, and what comes last. */
 const pictures = [
-  ['overview', 'overview?app=APP&range=30d', 'light'],
-  ['overview-dark', 'overview?app=APP&range=30d', 'dark'],
-  ['performance', 'performance?app=APP&range=30d&chart=roas', 'light'],
-  ['cohorts', 'cohorts?app=APP&range=30d', 'light'],
-  ['lifetime-value', 'ltv?app=APP&range=90d', 'light'],
-  ['skan', 'skan?app=IOS&range=30d', 'dark'],
+  ['overview', 'overview?app=APP&range=30d', 'light', '.tile:last-child .sparkline svg'],
+  ['overview-dark', 'overview?app=APP&range=30d', 'dark', '.tile:last-child .sparkline svg'],
+  ['performance', 'performance?app=APP&range=30d&chart=revenue_usd', 'light', '.totals'],
+  ['cohorts', 'cohorts?app=APP&range=30d', 'light', '.heat tfoot'],
+  ['lifetime-value', 'ltv?app=APP&range=90d', 'light', '[role=grid]'],
+  ['skan', 'skan?app=IOS&range=30d', 'dark', '[role=grid]'],
 ] as const
 
 if (data_dir.startsWith('-')) console.info(help)
@@ -33,7 +33,7 @@ async function takeAll() {
   const url = env.get('TRIBUTARY_URL') ?? ''
   const browser = await openBrowser()
   try {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 860 } })
+    const context = await browser.newContext({ viewport: { width: 1280, height: 840 }, deviceScaleFactor: 0.75 })
     const send = async (path: string, data: object, headers: Record<string, string>) => {
       const answer = await context.request.post(`${url}/admin/api/v1${path}`, { data, headers })
       if (!answer.ok()) throw new Error(`${path} answered ${answer.status()} ${await answer.text()}`)
@@ -47,14 +47,12 @@ async function takeAll() {
     await send('/sign-in', { email, password }, origin)
     const page = await context.newPage()
     mkdirSync(folder, { recursive: true })
-    for (const [name, address, colorScheme] of pictures) {
+    for (const [name, address, colorScheme, ready] of pictures) {
       await page.emulateMedia({ colorScheme })
       const words = address.replace('APP', env.get('APP_ID') ?? '').replace('IOS', env.get('IOS_APP_ID') ?? '')
       await page.goto(`${url}/admin/${words}`)
-      await page.locator('.chart svg, .heat').first().waitFor()
+      await page.locator(ready).last().waitFor()
       await page.locator('.skeleton').first().waitFor({ state: 'detached' })
-      // The curves of the tiles come last.
-      await page.waitForLoadState('networkidle')
       const path = join(folder, `${name}.png`)
       await page.screenshot({ path })
       const { size } = statSync(path)

@@ -1,3 +1,5 @@
+import { parseViews, type View } from './saved-view.ts'
+
 /** What a browser remembers of its person. A browser that keeps nothing forgets it with the page. */
 const kept = (name: string): string | null => {
   try {
@@ -33,31 +35,11 @@ export const switchKeys = (on: boolean): void => keep('keys', on ? null : 'off')
 export const readLastPage = (): string | null => kept('last-page')
 export const keepLastPage = (address: string): void => keep('last-page', address)
 
-/** An address below `/admin` that a person gave a name. */
-export interface View {
-  name: string
-  address: string
-}
-
 const views_max = 50
 export const views_changed = 'tributary:views'
 
 /** The saved views of this browser as they are kept: equal texts are equal views. */
 export const keptViews = (): string => kept('views') ?? '[]'
-
-/** Reads them. What is no view is left out: storage may hold anything. */
-export function parseViews(text: string): View[] {
-  let all: unknown
-  try {
-    all = JSON.parse(text)
-  } catch {
-    return []
-  }
-  if (!Array.isArray(all)) return []
-  return all
-    .filter((one): one is View => typeof one?.name === 'string' && /^\/(?!\/)/.test(one?.address))
-    .map(({ name, address }) => ({ name, address }))
-}
 
 /** Keeps a view; one of the same name is replaced. */
 export function saveView(view: View): void {

@@ -2,7 +2,8 @@ import { useNavigate, useRouterState } from '@tanstack/react-router'
 import { useMemo, useSyncExternalStore } from 'react'
 import { Button } from 'react-aria-components'
 import { Opener, popup } from '../parts/opener.tsx'
-import { dropView, keptViews, parseViews, type View, views_changed } from './preferences.ts'
+import { dropView, keptViews, views_changed } from './preferences.ts'
+import { parseViews, type View } from './saved-view.ts'
 
 const texts = {
   views: 'Saved views',
@@ -72,7 +73,9 @@ export function SaveView() {
       aria-label={texts.save}
       given={{ address: href, saved: saved?.name }}
     >
-      <span aria-hidden="true">{saved ? '★' : '☆'}</span>
+      <svg className="star" viewBox="0 0 16 16" aria-hidden="true" data-saved={saved ? true : undefined}>
+        <path d="M8 1.8l1.9 4 4.3.5-3.2 3 .9 4.3L8 11.5 4.1 13.6l.9-4.3-3.2-3 4.3-.5z" />
+      </svg>
     </Opener>
   )
 }

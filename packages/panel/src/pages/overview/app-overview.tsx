@@ -29,6 +29,10 @@ export function AppOverview({ app }: { app: App }) {
   const partnerDays = partners.data?.rows
   const paid = partnerDays && paidOf(partnerDays)
   const uncosted = partnerDays === undefined ? 0 : daysWithoutCost(partnerDays, window, serverNow())
+  const costEarlier =
+    partnerDays === undefined || partnersBefore.data === undefined || partnersBefore.isPlaceholderData
+      ? undefined
+      : costBefore(partnersBefore.data.rows, partnerDays, window)
   const isNew = figures !== undefined && figures.events.now === 0 && figures.events.before === 0
   const { points, series, total } = topLines(installs.data?.rows ?? [], days, {
     nameOf: (row) => row.partner,
@@ -71,7 +75,7 @@ export function AppOverview({ app }: { app: App }) {
           name={texts.cost}
           help={texts.costHelp}
           now={paid === null ? null : paid?.cost_usd}
-          before={partnerDays && partnersBefore.data && costBefore(partnersBefore.data.rows, partnerDays, window)}
+          before={costEarlier}
           write={shortMoney}
           neutral
           stale={partners.isPlaceholderData}

@@ -8,6 +8,7 @@ interface TileProps {
   help?: string
   /** Undefined: not there yet. Null: there is none. */
   now: number | null | undefined
+  /** Undefined: not there yet. */
   before?: number | null | undefined
   /** Stands where the change would, of a figure that is not compared. */
   note?: string
@@ -40,7 +41,7 @@ export function Tile({ name, help, now, before, write, course, stale, failed, ne
         {now === undefined ? (
           <span className="quiet">{failed ? texts.failed : ' '}</span>
         ) : note !== undefined || change === null ? (
-          <span className="quiet">{note ?? texts.noComparison}</span>
+          <span className="quiet">{note ?? (before === undefined ? ' ' : texts.noComparison)}</span>
         ) : (
           <>
             <b className={direction}>
