@@ -34,7 +34,7 @@ export const texts = {
   noChart: 'No chart',
   chartTitle: (figure: string, of: string) => `${figure} by ${of.toLowerCase()}`,
   chartHelp: (n: number, of: string, rank: string) =>
-    `The ${n} with the most ${rank.toLowerCase()}, by the ${of.toLowerCase()} of the install.`,
+    `The ${n} with the most ${rank.slice(0, 1).toLowerCase()}${rank.slice(1)}, by the ${of.toLowerCase()} of the install.`,
   chartImmature: 'A day is left out until it is over for all of its installs.',
   noValue: '(none)',
   noCostValue: '(costs that name none)',

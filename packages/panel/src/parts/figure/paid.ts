@@ -36,7 +36,7 @@ export function paidOf(rows: readonly PartnerDay[]) {
 }
 
 /** The last day with cost; null without any. */
-export const lastCostDay = (rows: readonly PartnerDay[]): string | null =>
+const lastCostDay = (rows: readonly PartnerDay[]): string | null =>
   rows.reduce<string | null>(
     (last, { day, cost_usd }) => (cost_usd !== null && day !== undefined && (last === null || day > last) ? day : last),
     null,
