@@ -1,4 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
+import { waitUntilRead } from '@tributary/broker/wait-until-read'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { createFailedInserts } from '@tributary/clickhouse/failed-inserts'
 import { insertRows } from '@tributary/clickhouse/insert-rows'
@@ -27,7 +28,6 @@ import { attributorMetrics } from './metrics.ts'
 import { type AppDone, decideApp, loadApp, type NamedInstalls } from './steps/decide-app.ts'
 import { inRounds } from './steps/in-rounds.ts'
 import { createLanded } from './steps/landed.ts'
-import { waitUntilRead } from './steps/read-before.ts'
 import { roundsOf } from './steps/rounds.ts'
 import type { WriterWait } from './writer-wait.ts'
 

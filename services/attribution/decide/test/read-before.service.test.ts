@@ -1,7 +1,7 @@
 import type { PartitionOffsets } from '@tributary/broker/broker'
+import { waitUntilRead } from '@tributary/broker/wait-until-read'
 import { consumers } from '@tributary/contracts/consumers'
 import { expect, test } from 'vitest'
-import { waitUntilRead } from '../src/steps/read-before.ts'
 import { createWriterWait } from '../src/writer-wait.ts'
 
 const at = (given: Partial<PartitionOffsets>): PartitionOffsets => ({

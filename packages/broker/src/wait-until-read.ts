@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Broker } from '@tributary/broker/broker'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
+import type { Broker } from './broker.ts'
 
 export interface ReadBefore {
   broker: Pick<Broker, 'groupOffsets'>
