@@ -105,6 +105,17 @@ GRANT
   SELECT ON system.replicas
 TO tributary_postback_writer WITH REPLACE OPTION;
 
+-- postback-forwarder: looks up verdicts and events, and logs deliveries to partners.
+CREATE USER IF NOT EXISTS tributary_postback_forwarder IDENTIFIED WITH sha256_password BY {postback_forwarder_password:String};
+GRANT
+  SELECT ON tributary.schema_migrations_v1,
+  SELECT ON tributary.events_raw_v1,
+  SELECT ON tributary.installs_v1,
+  INSERT ON tributary.partner_deliveries_v1,
+  SYSTEM SYNC REPLICA ON tributary.*,
+  SELECT ON system.replicas
+TO tributary_postback_forwarder WITH REPLACE OPTION;
+
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
@@ -168,6 +179,7 @@ GRANT
   SELECT ON tributary.installs_by_key_v1,
   SELECT ON tributary.install_claims_v1,
   SELECT ON tributary.installs_pending_v1,
+  SELECT ON tributary.partner_deliveries_v1,
   SYSTEM SYNC REPLICA ON tributary.*,
   SELECT ON system.replicas
 TO tributary_admin_api WITH REPLACE OPTION;
@@ -197,6 +209,7 @@ GRANT
   SELECT ON tributary.installs_by_key_v1,
   SELECT ON tributary.install_claims_v1,
   SELECT ON tributary.installs_pending_v1,
+  SELECT, INSERT ON tributary.partner_deliveries_v1,
   INSERT ON tributary.report_stamps_v1,
   SELECT, INSERT ON tributary.erased_events_v1,
   SELECT, INSERT ON tributary.erased_claims_v1,
@@ -219,6 +232,7 @@ GRANT
   ALTER DELETE ON tributary.installs_by_key_v1,
   ALTER DELETE ON tributary.install_claims_v1,
   ALTER DELETE ON tributary.installs_pending_v1,
+  ALTER DELETE ON tributary.partner_deliveries_v1,
   SHOW TABLES, SHOW COLUMNS ON tributary.*,
   SELECT ON system.parts,
   SYSTEM SYNC REPLICA ON tributary.*,

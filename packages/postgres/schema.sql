@@ -148,6 +148,37 @@ COMMENT ON COLUMN cv_schemas.version IS 'from 1 without gaps';
 COMMENT ON COLUMN cv_schemas.published_at IS 'never before that of the version before';
 COMMENT ON COLUMN cv_schemas.postbacks IS 'the schema without its version, as it was checked';
 
+CREATE TABLE due_postbacks (
+  app_id text NOT NULL,
+  install_uuid text NOT NULL,
+  event_key text NOT NULL,
+  partner text NOT NULL,
+  settings_id bigint NOT NULL,
+  idempotency_key uuid NOT NULL DEFAULT gen_random_uuid(),
+  state text NOT NULL DEFAULT 'due'::text,
+  event_name text NOT NULL,
+  content text NOT NULL,
+  dated_at_ms bigint NOT NULL,
+  owed_at_ms bigint NOT NULL,
+  give_up_ms bigint NOT NULL,
+  next_try_ms bigint NOT NULL,
+  leased boolean NOT NULL DEFAULT false,
+  tries integer NOT NULL DEFAULT 0,
+  reason text,
+  ended_at_ms bigint,
+  CONSTRAINT due_postbacks_pkey PRIMARY KEY (app_id, install_uuid, event_key, partner),
+  CONSTRAINT due_postbacks_settings_id_fkey FOREIGN KEY (settings_id) REFERENCES partner_postbacks(settings_id),
+  CONSTRAINT due_postbacks_state_check CHECK ((state = ANY (ARRAY['due'::text, 'delivered'::text, 'dead'::text, 'erased'::text])))
+);
+COMMENT ON TABLE due_postbacks IS 'postbacks that partners are owed, of the last 14 days: one row each for ever, whatever is read again';
+COMMENT ON COLUMN due_postbacks.event_key IS 'install, test/ and a number, or the day and the key of an event';
+COMMENT ON COLUMN due_postbacks.content IS 'JSON of the values of the macros: they never change; empty once it was delivered';
+COMMENT ON COLUMN due_postbacks.dated_at_ms IS 'the earlier of receipt and date of its event, Unix epoch ms: an erasure takes what is dated up to its mark';
+COMMENT ON COLUMN due_postbacks.give_up_ms IS 'Unix epoch ms: no try begins later';
+COMMENT ON COLUMN due_postbacks.next_try_ms IS 'Unix epoch ms; while leased the end of the lease';
+COMMENT ON COLUMN due_postbacks.leased IS 'a process tries it now, or was killed in the try';
+COMMENT ON COLUMN due_postbacks.tries IS 'names the newest try: another one changes nothing any more';
+
 CREATE TABLE erased_objects (
   app_id text NOT NULL,
   audit_key text NOT NULL,
@@ -415,6 +446,41 @@ COMMENT ON COLUMN one_time_links.link_hash IS 'SHA-256 of the secret in the link
 COMMENT ON COLUMN one_time_links.second_factor IS 'of a reset: it removes the second factor too';
 COMMENT ON COLUMN one_time_links.invited_by IS 'the person who invited; their open invitations end with a role of theirs';
 
+CREATE TABLE partner_postbacks (
+  settings_id bigint NOT NULL GENERATED ALWAYS AS IDENTITY,
+  app_id text NOT NULL,
+  partner text NOT NULL,
+  valid_from_ms bigint NOT NULL,
+  postback_url text,
+  method text NOT NULL DEFAULT 'GET'::text,
+  events text[] NOT NULL DEFAULT '{}'::text[],
+  flagged text NOT NULL DEFAULT 'skip'::text,
+  CONSTRAINT partner_postbacks_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT partner_postbacks_flagged_check CHECK ((flagged = ANY (ARRAY['skip'::text, 'send'::text]))),
+  CONSTRAINT partner_postbacks_method_check CHECK ((method = ANY (ARRAY['GET'::text, 'POST'::text]))),
+  CONSTRAINT partner_postbacks_partner_check CHECK (((partner ~ '^[a-z0-9_-]{1,64}$'::text) AND (partner <> 'organic'::text))),
+  CONSTRAINT partner_postbacks_pkey PRIMARY KEY (settings_id)
+);
+COMMENT ON TABLE partner_postbacks IS 'versions of the settings of partners; rows are kept';
+COMMENT ON COLUMN partner_postbacks.valid_from_ms IS 'Unix epoch ms: it acts on what is decided from then on';
+COMMENT ON COLUMN partner_postbacks.postback_url IS 'template; null: the partner was removed';
+
+CREATE TABLE partner_secrets (
+  settings_id bigint NOT NULL,
+  app_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT partner_secrets_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT partner_secrets_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT partner_secrets_pkey PRIMARY KEY (settings_id),
+  CONSTRAINT partner_secrets_settings_id_fkey FOREIGN KEY (settings_id) REFERENCES partner_postbacks(settings_id),
+  CONSTRAINT partner_secrets_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE partner_secrets IS 'signs the postbacks of a version of settings';
+COMMENT ON COLUMN partner_secrets.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
 CREATE TABLE people (
   person_id text NOT NULL,
   email text NOT NULL,
@@ -638,6 +704,10 @@ CREATE INDEX admin_audit_log_company ON public.admin_audit_log USING btree (comp
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
+CREATE INDEX due_postbacks_dead ON public.due_postbacks USING btree (app_id, partner, ended_at_ms) WHERE (state = 'dead'::text);
+CREATE INDEX due_postbacks_due ON public.due_postbacks USING btree (app_id, partner, next_try_ms) WHERE (state = 'due'::text);
+CREATE UNIQUE INDEX due_postbacks_events ON public.due_postbacks USING btree (app_id, install_uuid, event_key) WHERE (event_key <> 'install'::text);
+CREATE INDEX due_postbacks_old ON public.due_postbacks USING btree (owed_at_ms);
 CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
 CREATE UNIQUE INDEX jobs_one_awaited ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = ANY (ARRAY['replay'::text, 'dead_retry'::text])));
@@ -648,6 +718,7 @@ CREATE INDEX memberships_company ON public.memberships USING btree (company_id);
 CREATE UNIQUE INDEX memberships_once ON public.memberships USING btree (person_id, COALESCE(company_id, ''::text));
 CREATE INDEX old_signing_secrets_app ON public.old_signing_secrets USING btree (app_id, ends_at);
 CREATE INDEX one_time_links_email ON public.one_time_links USING btree (email_key);
+CREATE INDEX partner_postbacks_in_order ON public.partner_postbacks USING btree (app_id, partner, valid_from_ms, settings_id);
 CREATE INDEX raw_erasures_by_age ON public.raw_erasures USING btree (stored_at_ms);
 CREATE INDEX raw_erasures_in_order ON public.raw_erasures USING btree (app_id, stored_at_ms);
 CREATE INDEX recovery_codes_person ON public.recovery_codes USING btree (person_id);
@@ -739,6 +810,7 @@ CREATE TRIGGER cv_schemas_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public
 CREATE TRIGGER cv_schemas_changed AFTER INSERT ON public.cv_schemas FOR EACH ROW EXECUTE FUNCTION notify_cv_schemas_changed();
 CREATE TRIGGER links_changed AFTER INSERT OR DELETE OR UPDATE ON public.links FOR EACH ROW EXECUTE FUNCTION notify_attribution_changed();
 CREATE TRIGGER memberships_changed AFTER INSERT OR DELETE OR UPDATE ON public.memberships FOR EACH ROW EXECUTE FUNCTION notify_people_changed();
+CREATE TRIGGER partner_postbacks_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.partner_postbacks FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER server_keys_changed AFTER INSERT OR DELETE OR UPDATE ON public.server_keys FOR EACH ROW EXECUTE FUNCTION notify_credentials_changed();
 CREATE TRIGGER sessions_changed AFTER DELETE OR UPDATE OF complete, proven_at ON public.sessions FOR EACH ROW EXECUTE FUNCTION notify_people_changed();
 CREATE TRIGGER tombstones_are_kept BEFORE DELETE OR UPDATE OR TRUNCATE ON public.tombstones FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

@@ -9,6 +9,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   app: async () => (await import('./commands/tenants/app.ts')).appCommands,
   key: async () => (await import('./commands/tenants/key.ts')).keyCommands,
   link: async () => (await import('./commands/tenants/link.ts')).linkCommands,
+  partner: async () => (await import('./commands/tenants/partner.ts')).partnerCommands,
   'cv-schema': async () => (await import('./commands/tenants/cv-schema.ts')).cvSchemaCommands,
   admin: async () => (await import('./commands/tenants/people.ts')).peopleCommands,
   'audit-log': async () => (await import('./commands/tenants/audit-log.ts')).auditLogCommand,

@@ -27,6 +27,12 @@ export const consumers = {
   clickWriter: { name: 'click-writer', topic: topics.clicksRecorded, pins_tombstones: { by: 'click' } },
   installAttributor: { name: 'install-attributor', topic: topics.installsFound, pins_tombstones: { by: 'app' } },
   installWriter: { name: 'install-writer', topic: topics.installsAttributed, pins_tombstones: { by: 'install' } },
+  verdictForwarder: {
+    name: 'verdict-forwarder',
+    topic: topics.installsAttributed,
+    pins_tombstones: { by: 'install' },
+  },
+  eventForwarder: { name: 'event-forwarder', topic: topics.eventsAccepted, pins_tombstones: { by: 'install' } },
   postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
   eraser: { name: 'eraser', topic: topics.erasuresRequested },
 } as const satisfies Record<string, ConsumerGroup>

@@ -73,6 +73,7 @@ export const errorCatalogue = [
   { code: 'unknown_app', status: 404, surfaces: ['admin'] },
   { code: 'unknown_key', status: 404, surfaces: ['admin'] },
   { code: 'unknown_link', status: 404, surfaces: ['admin'] },
+  { code: 'unknown_partner', status: 404, surfaces: ['admin'] },
   { code: 'unknown_audit_key', status: 404, surfaces: ['admin'] },
   { code: 'unknown_erasure', status: 404, surfaces: ['admin'] },
   { code: 'unknown_cv_schema', status: 404, surfaces: ['admin'] },

@@ -8,6 +8,7 @@ import { addAttentionRoute } from './attention/attention-route.ts'
 import type { AdminApiDeps } from './deps.ts'
 import { addExportRoute } from './export/export-route.ts'
 import { addLiveRoutes } from './live/live-routes.ts'
+import { addPartnerRoutes } from './partners/partner-routes.ts'
 import { addAuditLogRoute } from './people/audit-log-route.ts'
 import { addOidcRoutes } from './people/oidc-routes.ts'
 import { addOwnAccountRoutes } from './people/own-account-routes.ts'
@@ -52,6 +53,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addAppRoutes(app, deps)
       addServerKeyRoutes(app, deps)
       addLinkRoutes(app, deps)
+      addPartnerRoutes(app, deps)
       addCvSchemaRoutes(app, deps)
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)

@@ -2,11 +2,13 @@ import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { SystemStatus } from '@tributary/contracts/admin/system'
+import type { Targets } from '@tributary/domain/partner/targets'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Trouble } from '@tributary/service-kit/service/health'
 import type { LinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import type { IdentityProvider } from '@tributary/tenancy/people/oidc/identity-provider'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
+import type { ResolveHost } from '@tributary/tenancy/resolve-host'
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -40,6 +42,9 @@ export interface AdminApiDeps {
   /** The counters of the gateways, and what they show of requests. */
   keyValue: Pick<KeyValue, 'get' | 'hitWindow' | 'append' | 'read'>
   status: () => Promise<SystemStatus>
+  /** Which addresses postbacks may reach, and how names resolve; those of the internet when absent. */
+  targets?: Targets
+  resolve?: ResolveHost
   /** Of this process, as in `/health`. */
   troubles?: readonly (() => readonly Trouble[])[]
   now: () => number

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises'
 import { apiDocs } from '@tributary/api-docs/api-docs'
 import { openDocuments } from '@tributary/api-docs/documents'
 import { consumers } from '@tributary/contracts/consumers'
+import { openTargets } from '@tributary/domain/partner/targets'
 import { panel } from '@tributary/panel/panel'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
@@ -18,6 +19,7 @@ import { mailerOf } from '@tributary/tenancy/people/mail/mailer'
 import { identityProviderOf } from '@tributary/tenancy/people/oidc/identity-provider'
 import { endClaimedRoles, removeExpired } from '@tributary/tenancy/people/remove-expired'
 import { openSessions } from '@tributary/tenancy/people/sessions/session-cache'
+import { resolveHosts } from '@tributary/tenancy/resolve-host'
 import { masterKeysResource } from '@tributary/tenancy/resources'
 import { adminDocs } from './admin-docs.ts'
 import { adminApi } from './app.ts'
@@ -53,6 +55,7 @@ export const service = defineService({
     ...['TRIBUTARY_OIDC_ISSUER', 'TRIBUTARY_OIDC_CLIENT_ID', 'TRIBUTARY_OIDC_CLIENT_SECRET'],
     ...['TRIBUTARY_OIDC_ROLE_CLAIM', 'TRIBUTARY_OIDC_ALLOWED_DOMAINS'],
     ...['TRIBUTARY_SMTP_URL', 'TRIBUTARY_SMTP_FROM', 'TRIBUTARY_ATTENTION_MAIL', 'TRIBUTARY_ATTENTION_WEBHOOK'],
+    'TRIBUTARY_POSTBACK_ALLOWED_NETWORKS',
   ] as const,
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
@@ -102,10 +105,14 @@ export const service = defineService({
     const work = sendNotices({ ...context, pool, status, targets: noticeTargets(config, mailer) })
     startJobs([{ name: 'attention_notices', pause_ms: notice_pause_ms, prepare: () => work }], context)
     const oidc = identityProviderOf(config, context)
+    const sending = {
+      targets: openTargets(config.TRIBUTARY_POSTBACK_ALLOWED_NETWORKS),
+      resolve: resolveHosts(),
+    }
     const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...address, pool, admin_token, documents }))
     await app.register(
-      adminApi({ ...context, ...address, ...signIn, pool, admin_token, link_url, serves_links, status }),
+      adminApi({ ...context, ...address, ...signIn, ...sending, pool, admin_token, link_url, serves_links, status }),
     )
   },
 })

@@ -11,6 +11,7 @@ import { service as installFinder } from '@tributary/install-finder/service'
 import { service as installWriter } from '@tributary/install-writer/service'
 import { service as linkGateway } from '@tributary/link-gateway/service'
 import { startPanelBuild } from '@tributary/panel/start-build'
+import { service as postbackForwarder } from '@tributary/postback-forwarder/service'
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as postbackWriter } from '@tributary/postback-writer/service'
 import { service as replayer } from '@tributary/replayer/service'
@@ -48,6 +49,7 @@ export const services = [
   clickWriter,
   installAttributor,
   installWriter,
+  postbackForwarder,
   postbackWriter,
   eraser,
   replayer,

@@ -18,6 +18,7 @@ export const groups: readonly { name: string; pages: readonly Page[] }[] = [
       { path: 'links', title: 'Tracking links', file: 'docs/links.md' },
       { path: 'reports', title: 'Which report', file: 'docs/reports.md' },
       { path: 'raw', title: 'Raw data', file: 'docs/raw.md' },
+      { path: 'postbacks', title: 'Postbacks to partners', file: 'docs/postbacks.md' },
       { path: 'skan', title: 'SKAdNetwork', file: 'docs/skan.md' },
       { path: 'privacy', title: 'Privacy', file: 'docs/privacy.md' },
       { path: 'client', title: 'TypeScript client', file: 'packages/client/README.md' },

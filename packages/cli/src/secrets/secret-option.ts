@@ -30,7 +30,8 @@ export async function readSecret(
   )
 }
 
-async function readGiven(name: string, given: string | undefined, file: string | undefined) {
+/** The text of an option or of its file, `-` for standard input; undefined without either. */
+export async function readGiven(name: string, given: string | undefined, file: string | undefined) {
   if (given === '-' || file === '-') return (await text(process.stdin)).trim()
   if (file === undefined) return given
   const content = await readFile(file, 'utf8').catch((error: Error) => {

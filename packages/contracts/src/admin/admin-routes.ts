@@ -8,6 +8,7 @@ import { erasureRoutes } from './erasures.ts'
 import { linkRoutes } from './links.ts'
 import { followRoutes } from './live/follow.ts'
 import { liveRoutes } from './live/live.ts'
+import { partnerRoutes } from './partners/partners.ts'
 import { auditLogRoutes } from './people/audit-log.ts'
 import { oidcRoutes } from './people/oidc.ts'
 import { ownAccountRoutes } from './people/own-account.ts'
@@ -25,6 +26,7 @@ export const managingRoutes = {
   ...appRoutes,
   ...serverKeyRoutes,
   ...linkRoutes,
+  ...partnerRoutes,
   ...cvSchemaRoutes,
   ...storedDataRoutes,
   ...erasureRoutes,

@@ -12,6 +12,7 @@ export const attentionDocs = {
   quota_nearly_used: '/docs/operations#monthly-quota',
   secret_ends: '/docs/operations#secrets',
   app_silent: '/docs/rules#which-code',
+  partner_fails: '/docs/postbacks#when-a-partner-fails',
 } as const
 export type AttentionCode = keyof typeof attentionDocs
 const codes = Object.keys(attentionDocs) as [AttentionCode, ...AttentionCode[]]

@@ -78,7 +78,15 @@ export const attributionTables = {
     row: 'a verdict (sign 1), or the end of one (sign -1)',
     reread: true,
     writers: ['install-writer'],
-    readers: ['install-attributor', 'install-writer', 'report-api', 'admin-api', 'eraser', 'settler'],
+    readers: [
+      'install-attributor',
+      'install-writer',
+      'postback-forwarder',
+      'report-api',
+      'admin-api',
+      'eraser',
+      'settler',
+    ],
     personal: [
       ...['install_uuid', 'install_key', 'installed_at_ms', 'click_id', 'clicked_at_ms', 'reinstall', 'decision'],
       ...['sub1', 'sub2', 'sub3', 'sub4', 'sub5'],

@@ -7,6 +7,7 @@ export type TableUser =
   | 'install-attributor'
   | 'install-writer'
   | 'postback-writer'
+  | 'postback-forwarder'
   | 'report-api'
   | 'admin-api'
   | 'eraser'

@@ -2,6 +2,7 @@ import { claimRanks } from '../event/rows.ts'
 import { attributionTables } from './attribution-tables.ts'
 import { costTables } from './cost-tables.ts'
 import { erasureTables } from './erasure-tables.ts'
+import { partnerTables } from './partner-tables.ts'
 import { postbackTables } from './postback-tables.ts'
 import { activityByDay, moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
@@ -28,6 +29,7 @@ export const tables = {
       'install-attributor',
       'install-writer',
       'postback-writer',
+      'postback-forwarder',
       'report-api',
       'admin-api',
       'eraser',
@@ -41,7 +43,7 @@ export const tables = {
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'retention', 'settler'],
+    readers: ['event-writer', 'postback-forwarder', 'report-api', 'admin-api', 'eraser', 'retention', 'settler'],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
@@ -178,6 +180,7 @@ export const tables = {
   },
   ...attributionTables,
   ...postbackTables,
+  ...partnerTables,
   ...settlingTables,
   ...erasureTables,
   ...costTables,

@@ -147,6 +147,12 @@ export const settings = {
     default_text: null,
     secret: 'whole',
   }),
+  TRIBUTARY_POSTBACK_ALLOWED_NETWORKS: setting({
+    meaning:
+      'addresses and CIDR ranges that partner postbacks may reach though they are not of the internet, by plain http and at any port too',
+    kind: networks,
+    default_text: '',
+  }),
   TRIBUTARY_SERVER_KEY: setting({
     meaning: 'server key of the tributary command when --key is absent',
     kind: optional(text),

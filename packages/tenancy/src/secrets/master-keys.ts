@@ -17,7 +17,14 @@ export interface EncryptedText {
 
 /** What a secret belongs to, the additional data of AES-256-GCM: moved to another row, a secret can't be decrypted. */
 export interface SecretBinding {
-  purpose: 'signing_secret' | 'link_secret' | 'company_salt' | 'master_key_check' | 'totp_secret' | 'oidc_sign_in'
+  purpose:
+    | 'signing_secret'
+    | 'link_secret'
+    | 'company_salt'
+    | 'master_key_check'
+    | 'totp_secret'
+    | 'oidc_sign_in'
+    | 'partner_secret'
   /** Empty for a secret of a person. */
   company_id: string
   /** Empty for a secret of the company. */

@@ -3,6 +3,7 @@ import type { App } from '@tributary/contracts/admin/apps'
 import type { AttentionItem } from '@tributary/contracts/admin/attention'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
+import { readBacklogs } from '@tributary/tables/partners/due-postbacks'
 import { listApps } from '@tributary/tenancy/companies/apps'
 import { getCompany } from '@tributary/tenancy/companies/tenants'
 import { monthStartMs } from '@tributary/tenancy/quota/quota-key'
@@ -29,6 +30,7 @@ export function companyLooks(deps: CompanyDeps, company_id: string, seen: Readon
     ...(seen === null ? [{ codes: ['quota_nearly_used'] as const, find: () => quotaUsed(deps, company_id) }] : []),
     { codes: ['secret_ends'], ...ofApps },
     { codes: ['app_silent'], ...ofEvents },
+    { codes: ['partner_fails'], find: async () => failingPartners(deps, await apps, company_id) },
   ]
 }
 
@@ -79,6 +81,23 @@ async function silentApps({ clickhouse, now }: CompanyDeps, apps: readonly App[]
         fix: 'Send an event and look at the code of its answer: has a key or a signing secret changed?',
       }),
     )
+}
+
+/** Partners that were not notified for long, and those that refused something in the last day. */
+async function failingPartners({ pool, now }: CompanyDeps, apps: readonly App[], company_id: string) {
+  const names = new Map(apps.map(({ app_id, name }) => [app_id, name]))
+  const backlogs = names.size === 0 ? [] : await readBacklogs(pool, [...names.keys()])
+  return backlogs.flatMap(({ app_id, partner, due, oldest_due_ms, dead, last_dead_ms }) => {
+    const waits = oldest_due_ms !== null && now() - oldest_due_ms > limits.partner_late_ms
+    const refuses = last_dead_ms !== null && now() - last_dead_ms < day_ms
+    if (!waits && !refuses) return []
+    const parts = [...(waits ? [`${due} postbacks wait`] : []), ...(refuses ? [`${dead} were given up`] : [])]
+    return item('partner_fails', {
+      ...{ company_id, app_id, since_ms: waits ? oldest_due_ms : last_dead_ms },
+      message: `${partner} is not notified of ${names.get(app_id)}: ${parts.join(', ')}.`,
+      fix: `Look at its answers: npx tributary partner deliveries --app ${app_id} --partner ${partner}`,
+    })
+  })
 }
 
 /** The last UTC day on which each app had events, of those that had some in the last weeks. */

@@ -68,6 +68,7 @@ export const errorMeanings: Record<string, string> = {
   "unknown_app": "There is no such app.",
   "unknown_key": "There is no such server key.",
   "unknown_link": "There is no such tracking link.",
+  "unknown_partner": "The app has no such partner.",
   "unknown_audit_key": "There is no such audit object, or it is of another app.",
   "unknown_erasure": "Nobody asked for the erasure of this install, or there is no run of this number.",
   "unknown_cv_schema": "The app has published no conversion value schema of this version.",

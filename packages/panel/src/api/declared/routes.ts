@@ -179,6 +179,69 @@ export const routes = {
       "marketer"
     ]
   },
+  "setPartner": {
+    "method": "PUT",
+    "path": "/admin/api/v1/partners",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
+  "previewPartner": {
+    "method": "POST",
+    "path": "/admin/api/v1/partners/preview",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
+  "listPartners": {
+    "method": "GET",
+    "path": "/admin/api/v1/partners",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
+  "removePartner": {
+    "method": "POST",
+    "path": "/admin/api/v1/partners/remove",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
+  "testPartner": {
+    "method": "POST",
+    "path": "/admin/api/v1/partners/test",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
+  "listDeliveries": {
+    "method": "GET",
+    "path": "/admin/api/v1/partners/deliveries",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
+  "retryPartner": {
+    "method": "POST",
+    "path": "/admin/api/v1/partners/retry",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
   "publishCvSchema": {
     "method": "POST",
     "path": "/admin/api/v1/cv-schemas",

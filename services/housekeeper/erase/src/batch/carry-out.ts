@@ -10,6 +10,7 @@ import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import { readRawExpired, refillSets } from '@tributary/tables/events/raw-expired'
 import { cancelBeatenClaims, cancellingOf } from '@tributary/tables/money/cancel-beaten-claims'
 import { claimColumns } from '@tributary/tables/money/transaction-keys'
+import { blankDeliveries } from '@tributary/tables/partners/deliveries'
 import { addStamps, bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
 import type { BatchPlan, StoredBatch } from './batch.ts'
 import { deleteRows } from './delete-rows.ts'
@@ -51,6 +52,10 @@ export async function carryOut(
     const { erased_by, swept_from }: Table = tables[table]
     // The money itself is gone, so a statement that begins now cancels none of it.
     if (swept_from !== undefined) await endCancelling({ clickhouse, beforeStep }, app_id, plan)
+    if (table === 'partner_deliveries_v1') {
+      await beforeStep(`blank ${table}`)
+      await blankDeliveries(clickhouse, app_id, keys.rows, name)
+    }
     await beforeStep(`delete ${table}`)
     await deleteRows(clickhouse, table, app_id, keys, name)
     if (!('made_again' in erased_by)) continue

@@ -82,6 +82,15 @@ export interface ClickRow extends Position {
   match_keys: string[]
 }
 
+/** A try to tell a partner of an install. */
+export interface DeliveryRow {
+  install_uuid: string
+  day: string
+  delivery_key: string
+  try: number
+  erased: 0
+}
+
 const rows_max = limits.erasure_rows_max
 /** Facts of one batch; each has several rows in the table of keys. */
 const facts_max = 80
@@ -181,5 +190,14 @@ export const findIdentities = (clickhouse: Query, app_id: string, installs: read
      WHERE ${ofInstalls(app_id, installs)} AND (since_ms <= ${markSql(installs)} OR (install_uuid, user_id) NOT IN (
        SELECT install_uuid, user_id FROM events_raw_v1 AS t
        WHERE ${ofInstalls(app_id, installs)} AND day >= ${textLiteral(firstMarkDay(installs))} AND NOT ${coveredEvents(installs)}))
+     LIMIT ${rows_max}`,
+  )
+
+/** Some tries to tell partners of the installs; fewer than `erasure_rows_max` are all. */
+export const findDeliveries = (clickhouse: Query, app_id: string, installs: readonly ErasedInstall[]) =>
+  clickhouse.query<DeliveryRow>(
+    `SELECT DISTINCT install_uuid, toString(t.day) AS day, toString(t.delivery_key) AS delivery_key, try, erased
+     FROM partner_deliveries_v1 AS t
+     WHERE ${ofInstalls(app_id, installs)} AND erased = 0 AND dated_at_ms <= ${markSql(installs)}
      LIMIT ${rows_max}`,
   )

@@ -9,6 +9,7 @@ import {
   type ActiveDay,
   type EventToErase,
   findClickRows,
+  findDeliveries,
   findEvents,
   findFactRows,
   findIdentities,
@@ -33,12 +34,23 @@ export async function planBatch(
   const clickRows = await findClickRows(clickhouse, app_id, clicks)
   const isLast = !full && events.length + expiring < rows_max && verdicts.length < rows_max
   const identities = isLast ? await findIdentities(clickhouse, app_id, installs) : []
-  const drains = isLast && identities.length < rows_max
-  const singles = expired.keys.length + verdicts.length + facts.length + clickRows.length + identities.length
+  const deliveries = await findDeliveries(clickhouse, app_id, installs)
+  const drains = isLast && identities.length < rows_max && deliveries.length < rows_max
+  const singles =
+    expired.keys.length + verdicts.length + facts.length + clickRows.length + identities.length + deliveries.length
   if (events.length + expiring + singles === 0) return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
   const expiredDays = await findExpiredDays(clickhouse, app_id, days(events))
-  const deletes = deletesOf({ events, verdicts, facts, clicks: clickRows, identities, expired, expiredDays })
+  const deletes = deletesOf({
+    events,
+    verdicts,
+    facts,
+    clicks: clickRows,
+    identities,
+    deliveries,
+    expired,
+    expiredDays,
+  })
   return {
     drains,
     ...{ deletes: deletes.keys, counts: deletes.counts },

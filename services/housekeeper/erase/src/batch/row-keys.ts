@@ -3,7 +3,7 @@ import { type TableName, tables } from '@tributary/contracts/tables'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { RowKeys } from './batch.ts'
 import type { ExpiredRows } from './find-expired.ts'
-import type { ClickRow, EventToErase, FactRow, findIdentities, VerdictRow } from './find-rows.ts'
+import type { ClickRow, DeliveryRow, EventToErase, FactRow, findIdentities, VerdictRow } from './find-rows.ts'
 
 type Value = string | number
 /** A row to erase: whose it is, and the values of the columns that name it. */
@@ -22,12 +22,22 @@ export interface FoundRows {
   facts: FactRow[]
   clicks: ClickRow[]
   identities: Awaited<ReturnType<typeof findIdentities>>
+  deliveries: DeliveryRow[]
   /** UTC days of events whose sums and sets of installs stay. */
   expiredDays: ReadonlySet<string>
 }
 
 /** The rows of every table that go with what was found, as the declarations of the tables say. */
-export function deletesOf({ events, verdicts, facts, clicks, identities, expired, expiredDays }: FoundRows): Deletes {
+export function deletesOf({
+  events,
+  verdicts,
+  facts,
+  clicks,
+  identities,
+  deliveries,
+  expired,
+  expiredDays,
+}: FoundRows): Deletes {
   const money = [...events.filter(({ has_money }) => has_money === 1), ...expired.money]
   const active = [...events, ...expired.activity]
   const claims = money.filter(({ transaction_key }) => transaction_key !== noTransaction)
@@ -51,6 +61,7 @@ export function deletesOf({ events, verdicts, facts, clicks, identities, expired
     installs_pending_v1: verdicts.filter(({ pending }) => pending === 1),
     clicks_raw_v1: clicks,
     click_keys_v1: clicks.flatMap(withKeys),
+    partner_deliveries_v1: deliveries,
     // The last one: a writer that had looked at a claim before it went may still cancel it.
     revenue_cancelled_v1: claims,
   }

@@ -8,6 +8,7 @@ import { requestRun } from '@tributary/erasure/runs'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
+import { endErased, removeErased } from '@tributary/tables/partners/due-postbacks'
 import { forgetRawErasures } from '@tributary/tables/raw/raw-erasures'
 import type { Logger } from 'pino'
 import type { ErasedInstall, OpenWork, StoredBatch } from '../batch/batch.ts'
@@ -218,6 +219,8 @@ async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: Abo
   if (begun === null) return beginBatch(deps, run, app_id)
   const older = await deps.findOlderWork(begun.tombstones, ofApp(app_id, begun.installs))
   if (older.length > 0) return older
+  // What is due is not sent, and whoever is in a try has logged it, before rows of the log are looked for.
+  if (await endErased(pool, app_id, begun.installs, now())) return [forwarder]
   const plan = begun.plan ?? (await planBatch(clickhouse, begun))
   const stored = { ...begun, plan }
   const beforeStep = async (step: string) => {
@@ -228,11 +231,15 @@ async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: Abo
   await beforeStep('store')
   if (begun.plan === null && plan !== null) await storePlan(pool, stored)
   if (plan !== null) await carryOut({ ...deps, beforeStep }, { ...stored, plan })
+  await removeErased(pool, app_id, begun.installs)
   await beforeStep('end')
   await endBatch(pool, stored, now())
   metrics?.batch(stored)
   return []
 }
+
+/** Its tries end within a minute, killed ones too. */
+const forwarder: OpenWork = { consumer: 'postback-forwarder', partition: 0 }
 
 const ofApp = (app_id: string, installs: readonly ErasedInstall[]): InstallOfApp[] =>
   installs.map(({ install_uuid }) => ({ app_id, install_uuid }))

@@ -1,0 +1,295 @@
+import type { PartnerOfApp } from '@tributary/contracts/admin/partners'
+import { limits } from '@tributary/contracts/limits'
+import type { DeliveryReason, PostbackContent, PostbackSettings } from '@tributary/contracts/partner-postback'
+import type { OwedPostback } from '@tributary/domain/partner/owed'
+import type { Pool, PoolClient } from 'pg'
+
+type Client = Pick<Pool | PoolClient, 'query'>
+
+/** A postback to add, with its install. */
+export type AddedPostback = OwedPostback & { app_id: string; install_uuid: string }
+
+/** What names a row of `due_postbacks`. */
+export interface DueKey {
+  app_id: string
+  install_uuid: string
+  event_key: string
+  partner: string
+}
+
+/** A row that this process tries now. */
+export interface TakenPostback extends DueKey {
+  company_id: string
+  idempotency_key: string
+  event_name: string
+  content: PostbackContent
+  dated_at_ms: number
+  owed_at_ms: number
+  give_up_ms: number
+  /** Number of this try, from 1; it names the try. */
+  tries: number
+  settings_id: string
+  /** Null: the partner was removed. */
+  settings: PostbackSettings | null
+}
+
+/** What a try came to. */
+export interface EndedTry extends DueKey {
+  tries: number
+  state: 'due' | 'delivered' | 'dead'
+  next_try_ms: number
+  reason: DeliveryReason | null
+}
+
+/** Rows of one statement. */
+const added_max = 2000
+
+/** Adds what is owed. A key that is there stays as it is. Durable when it resolves; gives back how many are new. */
+export async function addOwed(pool: Client, owed: readonly AddedPostback[], now_ms: number): Promise<number> {
+  let added = 0
+  // Rows have one order everywhere: two processes that add the same ones would wait for each other in a circle.
+  const ordered = owed.toSorted((a, b) => compare(nameOf(a), nameOf(b)))
+  for (let at = 0; at < ordered.length; at += added_max) {
+    const some = ordered.slice(at, at + added_max)
+    const of = <T>(value: (one: AddedPostback) => T) => some.map(value)
+    const { rowCount } = await pool.query(addSql, [
+      ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
+      ...[
+        of((one) => one.settings_id),
+        of((one) => `${one.content.event_name}`),
+        of((one) => JSON.stringify(one.content)),
+      ],
+      ...[of((one) => one.dated_at_ms), now_ms, now_ms + limits.partner_tries_ms_max],
+    ])
+    added += rowCount ?? 0
+  }
+  return added
+}
+
+const nameOf = ({ app_id, install_uuid, event_key, partner }: DueKey) =>
+  `${app_id}/${install_uuid}/${event_key}/${partner}`
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+const addSql = `
+  INSERT INTO due_postbacks (app_id, install_uuid, event_key, partner, settings_id, event_name, content, dated_at_ms,
+    owed_at_ms, give_up_ms, next_try_ms)
+  SELECT *, $9::bigint, $10::bigint, $9::bigint
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::bigint[])
+  ON CONFLICT DO NOTHING`
+
+/** A partner of an app that has something to send now. */
+export interface DueTarget extends PartnerOfApp {
+  company_id: string
+}
+
+/** The partners of apps that have something due. It looks into the index once for each that has anything waiting. */
+export async function findDueTargets(pool: Client, now_ms: number): Promise<DueTarget[]> {
+  const { rows } = await pool.query<DueTarget>({ name: 'due_targets', text: targetsSql, values: [now_ms] })
+  return rows
+}
+
+const targetsSql = `
+  WITH RECURSIVE waiting AS (
+    (SELECT app_id, partner FROM due_postbacks WHERE state = 'due' ORDER BY app_id, partner LIMIT 1)
+    UNION ALL
+    SELECT next.app_id, next.partner FROM waiting CROSS JOIN LATERAL (
+      SELECT d.app_id, d.partner FROM due_postbacks d
+      WHERE d.state = 'due' AND (d.app_id, d.partner) > (waiting.app_id, waiting.partner)
+      ORDER BY d.app_id, d.partner LIMIT 1) AS next)
+  SELECT w.app_id, w.partner, a.company_id FROM waiting w JOIN apps a USING (app_id)
+  WHERE EXISTS (SELECT 1 FROM due_postbacks d
+    WHERE d.state = 'due' AND d.app_id = w.app_id AND d.partner = w.partner AND d.next_try_ms <= $1)`
+
+/** How many a process wants of a partner. */
+export type Wanted = PartnerOfApp & { max: number }
+
+/**
+ * Takes due postbacks for one try each. Nobody else tries them until the lease ends: a process that was killed in a try delays them
+ * for that long.
+ */
+export async function takeDue(pool: Client, wanted: readonly Wanted[], now_ms: number): Promise<TakenPostback[]> {
+  if (wanted.length === 0) return []
+  const { rows } = await pool.query<TakenRow>({
+    ...{ name: 'take_due', text: takeSql },
+    values: [
+      ...[wanted.map((one) => one.app_id), wanted.map((one) => one.partner), wanted.map((one) => one.max)],
+      ...[now_ms, now_ms + limits.partner_lease_ms],
+    ],
+  })
+  return rows.map(({ content, postback_url, method, events, flagged, ...row }) => ({
+    ...row,
+    content: JSON.parse(content) as PostbackContent,
+    settings: postback_url === null ? null : { postback_url, method, events, flagged },
+  }))
+}
+
+type TakenRow = Omit<TakenPostback, 'content' | 'settings'> &
+  Omit<PostbackSettings, 'postback_url'> & { content: string; postback_url: string | null }
+
+/** A removed partner hears nothing more, whatever version its postbacks follow. */
+const takeSql = `
+  WITH chosen AS (
+    SELECT d.app_id, d.install_uuid, d.event_key, d.partner
+    FROM unnest($1::text[], $2::text[], $3::int[]) AS wanted (app_id, partner, max)
+    CROSS JOIN LATERAL (
+      SELECT app_id, install_uuid, event_key, partner FROM due_postbacks
+      WHERE state = 'due' AND app_id = wanted.app_id AND partner = wanted.partner AND next_try_ms <= $4
+      ORDER BY next_try_ms LIMIT wanted.max FOR UPDATE SKIP LOCKED) AS d),
+  taken AS (
+    UPDATE due_postbacks d SET leased = true, next_try_ms = $5, tries = tries + 1 FROM chosen c
+    WHERE d.app_id = c.app_id AND d.install_uuid = c.install_uuid AND d.event_key = c.event_key AND d.partner = c.partner
+    RETURNING d.*)
+  SELECT t.app_id, t.install_uuid, t.event_key, t.partner, a.company_id, t.idempotency_key, t.event_name, t.content,
+    t.dated_at_ms::float8, t.owed_at_ms::float8, t.give_up_ms::float8, t.tries, t.settings_id::text, p.method, p.events, p.flagged,
+    CASE WHEN (SELECT n.postback_url IS NULL FROM partner_postbacks n WHERE n.app_id = t.app_id AND n.partner = t.partner
+      ORDER BY n.valid_from_ms DESC, n.settings_id DESC LIMIT 1) THEN NULL ELSE p.postback_url END AS postback_url
+  FROM taken t JOIN apps a USING (app_id) JOIN partner_postbacks p USING (settings_id)`
+
+/** Ends tries. One that another process has repeated, because its lease ended, changes nothing any more. */
+export async function endTries(pool: Client, ended: readonly EndedTry[], now_ms: number): Promise<void> {
+  if (ended.length === 0) return
+  const ordered = ended.toSorted((a, b) => compare(nameOf(a), nameOf(b)))
+  const of = <T>(value: (one: EndedTry) => T) => ordered.map(value)
+  await pool.query({
+    ...{ name: 'end_tries', text: endSql },
+    values: [
+      ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
+      ...[
+        of((one) => one.tries),
+        of((one) => one.state),
+        of((one) => one.next_try_ms),
+        of((one) => one.reason),
+        now_ms,
+      ],
+    ],
+  })
+}
+
+const endSql = `
+  UPDATE due_postbacks d SET leased = false, reason = e.reason, next_try_ms = e.next_try_ms,
+    state = CASE WHEN d.state = 'erased' THEN d.state ELSE e.state END,
+    content = CASE WHEN e.state = 'delivered' THEN '' ELSE d.content END,
+    ended_at_ms = CASE WHEN e.state = 'due' THEN NULL ELSE $9::bigint END
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::bigint[], $8::text[])
+    AS e (app_id, install_uuid, event_key, partner, tries, state, next_try_ms, reason)
+  WHERE d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
+    AND d.tries = e.tries AND d.leased`
+
+/** Makes the dead postbacks of a partner due again, with its settings of now. Gives back how many. */
+export async function retryDead(
+  client: Client,
+  { app_id, partner }: PartnerOfApp,
+  settings_id: string,
+  now_ms: number,
+): Promise<number> {
+  const { rowCount } = await client.query(
+    `UPDATE due_postbacks SET state = 'due', settings_id = $3, next_try_ms = $4, give_up_ms = $5, reason = NULL, ended_at_ms = NULL
+     WHERE app_id = $1 AND partner = $2 AND state = 'dead' AND event_key NOT LIKE 'test/%'`,
+    [app_id, partner, settings_id, now_ms, now_ms + limits.partner_tries_ms_max],
+  )
+  return rowCount ?? 0
+}
+
+/** Deletes keys that are so old that nothing can be owed under them any more. */
+export async function removeOldKeys(pool: Client, now_ms: number): Promise<void> {
+  const sql = 'DELETE FROM due_postbacks WHERE owed_at_ms < $1 AND NOT leased AND state <> $2'
+  await pool.query(sql, [now_ms - limits.partner_keys_kept_ms, 'due'])
+}
+
+/** What waits, of each partner of some apps. */
+export interface PartnerBacklog extends PartnerOfApp {
+  due: number
+  oldest_due_ms: number | null
+  dead: number
+  /** Since when the newest dead one is dead, Unix epoch ms. */
+  last_dead_ms: number | null
+}
+
+/** What waits and what is dead, by app and partner; partners without either are left out. */
+export async function readBacklogs(pool: Client, app_ids: readonly string[]): Promise<PartnerBacklog[]> {
+  const { rows } = await pool.query<PartnerBacklog>(
+    `SELECT app_id, partner, count(*) FILTER (WHERE state = 'due')::int AS due, count(*) FILTER (WHERE state = 'dead')::int AS dead,
+       (min(owed_at_ms) FILTER (WHERE state = 'due'))::float8 AS oldest_due_ms,
+       (max(ended_at_ms) FILTER (WHERE state = 'dead'))::float8 AS last_dead_ms
+     FROM due_postbacks WHERE app_id = ANY($1::text[]) AND state IN ('due', 'dead') AND event_key NOT LIKE 'test/%'
+     GROUP BY app_id, partner ORDER BY app_id, partner`,
+    [app_ids],
+  )
+  return rows
+}
+
+/** What waits in all. */
+export async function readBacklog(pool: Client): Promise<{ due: number; oldest_ms: number | null }> {
+  const { rows } = await pool.query<{ due: number; oldest_ms: number | null }>(
+    `SELECT count(*)::int AS due, min(owed_at_ms)::float8 AS oldest_ms FROM due_postbacks WHERE state = 'due'`,
+  )
+  return rows[0]!
+}
+
+/** An install that is erased, with its mark. */
+interface ErasedInstall {
+  install_uuid: string
+  mark_ms: number
+}
+
+const erasedValues = (app_id: string, installs: readonly ErasedInstall[]) => [
+  ...[app_id, installs.map(({ install_uuid }) => install_uuid), installs.map(({ mark_ms }) => mark_ms)],
+]
+const ofErased = `d.app_id = $1 AND d.install_uuid = e.install_uuid AND d.dated_at_ms <= e.mark_ms`
+
+/**
+ * Ends what is due of erased installs: nobody takes it any more. Gives back whether a process may still be in a try of it, which
+ * another look tells.
+ */
+export async function endErased(
+  pool: Client,
+  app_id: string,
+  installs: readonly ErasedInstall[],
+  now_ms: number,
+): Promise<boolean> {
+  const values = erasedValues(app_id, installs)
+  await pool.query(
+    `UPDATE due_postbacks d SET state = 'erased', content = ''
+     FROM unnest($2::text[], $3::bigint[]) AS e (install_uuid, mark_ms) WHERE ${ofErased} AND d.state <> 'erased'`,
+    values,
+  )
+  const { rows } = await pool.query(
+    `SELECT 1 FROM due_postbacks d JOIN unnest($2::text[], $3::bigint[]) AS e (install_uuid, mark_ms) ON ${ofErased}
+     WHERE d.leased AND d.next_try_ms > $4 LIMIT 1`,
+    [...values, now_ms],
+  )
+  return rows.length > 0
+}
+
+/** Removes the keys of erased installs: what comes again is dropped by their tombstones. */
+export async function removeErased(pool: Client, app_id: string, installs: readonly ErasedInstall[]): Promise<void> {
+  const from = `DELETE FROM due_postbacks d USING unnest($2::text[], $3::bigint[]) AS e (install_uuid, mark_ms)`
+  await pool.query(`${from} WHERE ${ofErased} AND d.state = 'erased'`, erasedValues(app_id, installs))
+}
+
+/** The `Idempotency-Key` of a postback that was delivered or given up; null until then. */
+export async function findEndedKey(
+  pool: Client,
+  { app_id, install_uuid, event_key, partner }: DueKey,
+): Promise<string | null> {
+  const { rows } = await pool.query<{ idempotency_key: string }>(
+    `SELECT idempotency_key FROM due_postbacks
+     WHERE app_id = $1 AND install_uuid = $2 AND event_key = $3 AND partner = $4 AND state IN ('delivered', 'dead')`,
+    [app_id, install_uuid, event_key, partner],
+  )
+  return rows[0]?.idempotency_key ?? null
+}
+
+/** `Idempotency-Key` of the postbacks of an app that died last. */
+export async function findDeadKeys(
+  pool: Client,
+  { app_id, partner, limit }: { app_id: string; partner?: string | undefined; limit: number },
+): Promise<string[]> {
+  const { rows } = await pool.query<{ idempotency_key: string }>(
+    `SELECT idempotency_key FROM due_postbacks
+     WHERE app_id = $1 AND ($2::text IS NULL OR partner = $2) AND state = 'dead' AND event_key NOT LIKE 'test/%'
+     ORDER BY ended_at_ms DESC LIMIT $3`,
+    [app_id, partner ?? null, limit],
+  )
+  return rows.map(({ idempotency_key }) => idempotency_key)
+}

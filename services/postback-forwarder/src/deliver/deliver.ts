@@ -1,0 +1,182 @@
+import { limits } from '@tributary/contracts/limits'
+import type { Targets } from '@tributary/domain/partner/targets'
+import { type EndedTry, findDueTargets, type TakenPostback, takeDue } from '@tributary/tables/partners/due-postbacks'
+import type { ResolveHost } from '@tributary/tenancy/resolve-host'
+import { isSecretUnreadable, type MasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import type { Pool } from 'pg'
+import type { ForwarderMetrics } from '../metrics.ts'
+import { postbackAgent } from './connect.ts'
+import { createPace, type Pace } from './pace.ts'
+import { partnerSecrets } from './partner-secrets.ts'
+import { type Answer, isRepeated, sendPostback } from './send.ts'
+import { endedTries, type TriesDeps } from './tries.ts'
+
+export interface DeliverDeps extends TriesDeps {
+  postgres: Pool
+  masterKeys: MasterKeys
+  targets: Targets
+  resolve: ResolveHost
+  metrics?: ForwarderMetrics
+  /** A number from 0 to 1, for jitter. */
+  random?(): number
+  /** Tests have it called before a try is sent, and after it was answered; throwing is the crash. */
+  crash?(step: 'taken' | 'answered'): void
+}
+
+/** Between two looks for what is due, when nothing was. */
+const look_pause_ms = 250
+/** A stop waits so long for what was answered to be noted. */
+const settle_ms = 2000
+
+/**
+ * Works off what is due, with any number of other processes:
+ * 1. takes postbacks for a try each, under a lease. A crash now: they are due again when it ends
+ * 2. sends them. A crash now: they are sent again, with the same key and content
+ * 3. logs the tries, then marks them: delivered, due later, or dead
+ */
+export function deliverer(deps: DeliverDeps) {
+  const { postgres, now } = deps
+  const agent = postbackAgent(deps)
+  const pace = createPace(now)
+  const tries = endedTries(deps)
+  const secretOf = partnerSecrets(postgres, deps.masterKeys)
+  const at_work = new Set<Promise<void>>()
+  let wake: () => void = () => {}
+  let crashed = false
+
+  /** Begins what has room; gives back how many tries that were. */
+  async function begin(stop: AbortSignal): Promise<number> {
+    if (!pace.hasRoom() || !tries.hasRoom()) return 0
+    const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres, now())), now())
+    for (const one of taken) {
+      const work = tryOnce({ ...deps, agent, pace, tries, secretOf }, one, stop)
+        .catch(() => {
+          crashed = true
+        })
+        .finally(() => {
+          at_work.delete(work)
+          wake()
+        })
+      at_work.add(work)
+    }
+    return taken.length
+  }
+
+  return {
+    /** Looks again at once: something new may be due. */
+    wake: () => wake(),
+    /** Works until the signal fires. Rejects when PostgreSQL is away; call it again. */
+    async work(stop: AbortSignal): Promise<void> {
+      const onStop = () => wake()
+      stop.addEventListener('abort', onStop)
+      try {
+        while (!stop.aborted && !crashed) {
+          const woken = new Promise<void>((resolve) => {
+            wake = resolve
+          })
+          if ((await begin(stop)) > 0) continue
+          const timer = setTimeout(() => wake(), look_pause_ms)
+          await woken
+          clearTimeout(timer)
+        }
+      } finally {
+        stop.removeEventListener('abort', onStop)
+        if (stop.aborted) await Promise.allSettled(at_work)
+      }
+    },
+    async close(): Promise<void> {
+      await Promise.allSettled(at_work)
+      await tries.settle(settle_ms)
+      await agent.destroy()
+    },
+  }
+}
+
+interface TryDeps extends DeliverDeps {
+  agent: ReturnType<typeof postbackAgent>
+  pace: Pace
+  tries: ReturnType<typeof endedTries>
+  secretOf: ReturnType<typeof partnerSecrets>
+}
+
+const isTest = ({ event_key }: TakenPostback) => event_key.startsWith('test/')
+
+async function tryOnce(deps: TryDeps, taken: TakenPostback, stop: AbortSignal): Promise<void> {
+  const { pace, tries, now, metrics, crash = () => {} } = deps
+  const end = pace.begin(taken)
+  const begun_ms = now()
+  const begun = performance.now()
+  let answer: Answer
+  try {
+    crash('taken')
+    answer = await answerOf(deps, taken, stop)
+    crash('answered')
+  } catch (err) {
+    end(null)
+    // The process stops in the middle of the try: the next one takes it at once.
+    if (stop.aborted)
+      tries.add({ ended: { ...keyOf(taken), state: 'due', next_try_ms: begun_ms, reason: null }, logged: null })
+    else throw err
+    return
+  }
+  const elapsed_ms = Math.round(performance.now() - begun)
+  end({ ok: answer.reason === null || !isRepeated(answer), elapsed_ms, retry_after_ms: answer.retry_after_ms })
+  const ended = endOf(taken, answer, now(), deps.random ?? Math.random)
+  const { app_id, partner, install_uuid, event_name, idempotency_key, dated_at_ms, owed_at_ms } = taken
+  tries.add({
+    ended,
+    logged: {
+      ...{
+        app_id,
+        partner,
+        install_uuid,
+        event_name,
+        idempotency_key,
+        try: taken.tries,
+        dated_at_ms,
+        tried_at_ms: begun_ms,
+      },
+      ...{ outcome: ended.state === 'due' ? 'retry' : ended.state, status: answer.status, reason: ended.reason },
+      ...{ elapsed_ms, answer: answer.text },
+    },
+  })
+  metrics?.observe(ended, { owed_at_ms, elapsed_ms })
+}
+
+const keyOf = ({ app_id, install_uuid, event_key, partner, tries }: TakenPostback) => ({
+  ...{ app_id, install_uuid, event_key, partner, tries },
+})
+
+const failed = (reason: NonNullable<Answer['reason']>): Answer => ({
+  status: null,
+  reason,
+  text: '',
+  retry_after_ms: null,
+})
+
+/** The answer of the partner, or why there is none. */
+async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback, stop: AbortSignal): Promise<Answer> {
+  const { settings, settings_id, content, idempotency_key } = taken
+  if (settings === null) return failed('partner_removed')
+  if (now() >= taken.give_up_ms) return failed('gave_up')
+  let secret: string | null
+  try {
+    secret = await secretOf(settings_id)
+  } catch (err) {
+    // An unsigned postback would be taken for a forged one.
+    return failed(isSecretUnreadable(err) ? 'secret_unreadable' : 'connection')
+  }
+  return sendPostback(agent, { settings, secret, content, idempotency_key, test: isTest(taken) }, now(), stop)
+}
+
+/** What becomes of a postback after a try (docs/rules.md#failures-of-postbacks). */
+function endOf(taken: TakenPostback, answer: Answer, now_ms: number, random: () => number): EndedTry {
+  const { reason, retry_after_ms } = answer
+  const key = keyOf(taken)
+  if (reason === null) return { ...key, state: 'delivered', next_try_ms: now_ms, reason: null }
+  const dead = { ...key, state: 'dead' as const, next_try_ms: now_ms, reason }
+  if (isTest(taken) || reason === 'gave_up' || !isRepeated(answer)) return dead
+  const pause_ms = Math.min(limits.partner_retry_ms * 2 ** Math.min(taken.tries - 1, 20), limits.partner_retry_ms_max)
+  const next_try_ms = now_ms + Math.ceil(Math.max(random() * pause_ms, retry_after_ms ?? 0))
+  return next_try_ms >= taken.give_up_ms ? dead : { ...key, state: 'due', next_try_ms, reason }
+}

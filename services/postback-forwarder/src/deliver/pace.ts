@@ -1,0 +1,133 @@
+import { limits } from '@tributary/contracts/limits'
+import type { DueTarget, Wanted } from '@tributary/tables/partners/due-postbacks'
+
+/** How a partner of an app did. */
+interface State {
+  company_id: string
+  /** Its last try was delivered, in less than `partner_slow_try_ms`. */
+  proven: boolean
+  failures: number
+  /** Nothing is tried until then, Unix epoch ms. */
+  stopped_until_ms: number
+  at_once: number
+}
+
+/** What a try says of its partner. */
+export interface TryResult {
+  ok: boolean
+  elapsed_ms: number
+  /** The partner asked for this pause. */
+  retry_after_ms: number | null
+}
+
+/**
+ * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
+ * its first second and one of many slow places afterwards. Partners that were not delivered to lately, quickly, have one try at once,
+ * and leave half of the fast places to the others. One that fails is stopped for growing times (circuit breaker).
+ */
+export function createPace(now: () => number, limit = limits) {
+  const states = new Map<string, State>()
+  const places = { fast: 0, unproven: 0, slow: 0 }
+  let turn = 0
+
+  const stateOf = ({ app_id, partner, company_id }: DueTarget): State => {
+    const name = `${app_id}/${partner}`
+    const known = states.get(name)
+    if (known !== undefined) return known
+    if (states.size >= states_max) forgetIdle()
+    const made = { company_id, proven: false, failures: 0, stopped_until_ms: 0, at_once: 0 }
+    states.set(name, made)
+    return made
+  }
+
+  function forgetIdle(): void {
+    for (const [name, state] of states) if (state.at_once === 0 && state.failures === 0) states.delete(name)
+  }
+
+  /** How many tries of a partner may begin now, besides those that are at work. */
+  const roomOf = (state: State): number => {
+    if (now() < state.stopped_until_ms) return 0
+    return Math.max(0, (state.proven ? limit.partner_tries_at_once_max : 1) - state.at_once)
+  }
+
+  return {
+    /** Whether a try may begin. */
+    hasRoom: () => places.fast < limit.partner_fast_tries_max,
+    /** How many postbacks of which partners are taken now: companies in turn, then their partners; proven ones first. */
+    share(targets: readonly DueTarget[]): Wanted[] {
+      turn += 1
+      const open = inTurn(targets, turn)
+        .map((target) => ({ target, state: stateOf(target) }))
+        .filter(({ state }) => roomOf(state) > 0)
+      const proven = open.filter(({ state }) => state.proven)
+      const others = open.filter(({ state }) => !state.proven)
+      let free = limit.partner_fast_tries_max - places.fast
+      let free_unproven = Math.min(free, limit.partner_fast_tries_max / 2 - places.unproven)
+      const each = Math.max(1, Math.floor(free / Math.max(1, open.length)))
+      const wanted: Wanted[] = []
+      for (const { target, state } of [...proven, ...others]) {
+        const left = state.proven ? free : Math.min(free, free_unproven)
+        const max = Math.min(each, roomOf(state), left)
+        if (max <= 0) continue
+        free -= max
+        if (!state.proven) free_unproven -= max
+        wanted.push({ app_id: target.app_id, partner: target.partner, max })
+      }
+      return wanted
+    },
+    /** Begins a try; call what it returns at its end. */
+    begin(target: DueTarget): (result: TryResult | null) => void {
+      const state = stateOf(target)
+      const { proven } = state
+      let place: 'fast' | 'slow' = 'fast'
+      state.at_once += 1
+      places.fast += 1
+      if (!proven) places.unproven += 1
+      const toSlow = setInterval(() => {
+        if (place === 'slow' || places.slow >= limit.partner_slow_tries_max) return
+        leaveFast()
+        places.slow += 1
+        place = 'slow'
+      }, limit.partner_slow_try_ms)
+      function leaveFast() {
+        places.fast -= 1
+        if (!proven) places.unproven -= 1
+      }
+      return (result) => {
+        clearInterval(toSlow)
+        state.at_once -= 1
+        if (place === 'slow') places.slow -= 1
+        else leaveFast()
+        if (result !== null) learn(state, result)
+      }
+    },
+  }
+
+  function learn(state: State, { ok, elapsed_ms, retry_after_ms }: TryResult): void {
+    state.proven = ok && elapsed_ms < limit.partner_slow_try_ms
+    state.failures = ok ? 0 : state.failures + 1
+    const asked_ms = Math.min(retry_after_ms ?? 0, limit.partner_retry_after_stop_ms_max)
+    const pause_ms = ok
+      ? 0
+      : Math.min(limit.partner_breaker_ms * 2 ** (state.failures - 1), limit.partner_breaker_ms_max)
+    if (!ok) state.stopped_until_ms = now() + Math.max(asked_ms, pause_ms)
+    else if (state.stopped_until_ms > 0) state.stopped_until_ms = 0
+  }
+}
+
+export type Pace = ReturnType<typeof createPace>
+
+/** Partners that are remembered. */
+const states_max = 20_000
+
+/** One partner of each company, then the next one of each; the first company is another one each time. */
+function inTurn(targets: readonly DueTarget[], turn: number): DueTarget[] {
+  const companies = [...Map.groupBy(targets, ({ company_id }) => company_id).values()]
+  const first = companies.length === 0 ? 0 : turn % companies.length
+  const rotated = [...companies.slice(first), ...companies.slice(0, first)].map((of) => {
+    const begin = turn % of.length
+    return [...of.slice(begin), ...of.slice(0, begin)]
+  })
+  const longest = Math.max(0, ...rotated.map((of) => of.length))
+  return Array.from({ length: longest }, (_, n) => rotated.flatMap((of) => of[n] ?? [])).flat()
+}

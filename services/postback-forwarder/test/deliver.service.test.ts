@@ -1,0 +1,158 @@
+import { createHmac } from 'node:crypto'
+import { day_ms } from '@tributary/contracts/limits'
+import { retryDead } from '@tributary/tables/partners/due-postbacks'
+import { findPartner, removePartner, setPartner } from '@tributary/tenancy/companies/partner-settings'
+import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import { expect, test, vi } from 'vitest'
+import { listen, masterKeys, openStage } from './deliver-stage.ts'
+
+const patient = { timeout: 180_000, interval: 20 }
+const request = { actor: 'test', request_id: 'r', now_ms: 1 }
+
+/** A partner that keeps what it hears. */
+async function startPartner(status: () => number = () => 200) {
+  const heard: { key: string; path: string; method: string; signature: string; body: string }[] = []
+  const { port } = await listen((incoming, response) => {
+    let body = ''
+    incoming.on('data', (part) => {
+      body += part
+    })
+    incoming.on('end', () => {
+      const { url: path = '', method = '', headers } = incoming
+      const signature = String(headers['x-tributary-signature'])
+      heard.push({ key: String(headers['idempotency-key']), path, method, signature, body })
+      response.writeHead(status()).end('answer')
+    })
+  })
+  return { heard, url: `http://127.0.0.1:${port}` }
+}
+
+test('a kill between answer and mark, before the log, or before the request repeats under the same key with the same content', async () => {
+  const { owe, start, states, clock } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 30)
+  for (const step of ['taken', 'answered'] as const) {
+    let left = 5
+    const killed = start({
+      crash(at) {
+        if (at === step && --left === 0) throw new Error('killed')
+      },
+    })
+    await killed.work
+    clock.ahead_ms += 61_000 // leases end
+  }
+  start()
+  start()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 30 }), patient)
+  const paths = Map.groupBy(partner.heard, ({ key }) => key)
+  expect(paths.size).toBe(30)
+  for (const of of paths.values()) expect(new Set(of.map(({ path }) => path)).size).toBe(1)
+  expect(new Set(partner.heard.map(({ path }) => path)).size).toBe(30)
+})
+
+test('two processes and many postbacks: without a kill each arrives once', async () => {
+  const { owe, start, states } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 300)
+  start()
+  start()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 300 }), patient)
+  expect(partner.heard).toHaveLength(300)
+})
+
+test('a stop in the middle of tries leaves them due at once', async () => {
+  const { owe, start, states, pool } = await openStage()
+  const { port } = await listen(() => {})
+  await owe('ads', `http://127.0.0.1:${port}/`, 1)
+  const running = start()
+  await vi.waitFor(async () => {
+    expect((await pool.query('SELECT 1 FROM due_postbacks WHERE leased')).rowCount).toBe(1)
+  }, patient)
+  await running.end()
+  expect(await states()).toEqual({ 'ads due': 1 })
+  expect((await pool.query('SELECT leased FROM due_postbacks')).rows).toEqual([{ leased: false }])
+})
+
+test('a signature is made anew for each try, key and content stay; a secret is in no log line and in no row', async () => {
+  const { owe, start, lines, logged, clock, states } = await openStage()
+  let status = 500
+  const partner = await startPartner(() => status)
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 1, { method: 'POST', hmac_secret: 'very-secret' })
+  start()
+  await vi.waitFor(() => expect(logged).toHaveLength(1), patient)
+  status = 200
+  clock.ahead_ms += 10_000
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
+  const [first, second] = partner.heard
+  expect(second).toMatchObject({ key: first!.key, path: first!.path, body: first!.body })
+  expect(second!.signature).not.toBe(first!.signature)
+  for (const { signature, method, path, body } of partner.heard) {
+    const [, t, v1] = /^t=(\d+),v1=(.+)$/.exec(signature)!
+    expect(createHmac('sha256', 'very-secret').update(`${t}.${method} ${path}.${body}`).digest('hex')).toBe(v1)
+  }
+  expect(JSON.parse(first!.body)).toMatchObject({ install_uuid: 'i-0', sub1: null, event_ts_ms: 1 })
+  expect(JSON.stringify([lines, logged])).not.toContain('very-secret')
+})
+
+test('a postback is tried for 24 hours with growing pauses, then it is dead; it is sent again by command, with the settings of now', async () => {
+  const { owe, start, logged, clock, states, pool, app_id, now } = await openStage()
+  let status = 503
+  const partner = await startPartner(() => status)
+  await owe('ads', `${partner.url}/old?i={install_uuid}`, 1)
+  const begun_ms = now()
+  start()
+  const pauses: number[] = []
+  while ((await states())['ads dead'] === undefined) {
+    const tries = logged.length
+    const { rows } = await pool.query<{ wait_ms: number; leased: boolean }>(
+      'SELECT (next_try_ms - $1)::float8 AS wait_ms, leased FROM due_postbacks',
+      [now()],
+    )
+    if (!rows[0]!.leased && rows[0]!.wait_ms > 0) {
+      pauses.push(Math.round(rows[0]!.wait_ms / 1000))
+      // Behind the breaker too; after some pauses to the end of the day.
+      const end_ms = begun_ms + day_ms - now() - 1000
+      clock.ahead_ms += pauses.length < 9 ? rows[0]!.wait_ms + 61_000 : end_ms
+    }
+    await vi.waitFor(
+      async () => expect(logged.length > tries || (await states())['ads dead'] === 1).toBe(true),
+      patient,
+    )
+    await vi.waitFor(
+      async () => expect((await pool.query('SELECT 1 FROM due_postbacks WHERE leased')).rowCount).toBe(0),
+      patient,
+    )
+  }
+  expect(pauses).toEqual([5, 10, 20, 40, 80, 160, 320, 640, 900])
+  status = 200
+  const named = { app_id, partner: 'ads' }
+  await setPartner(
+    { pool, masterKeys },
+    {
+      ...named,
+      postback_url: `${partner.url}/new?i={install_uuid}`,
+      method: 'GET',
+      events: ['install'],
+      flagged: 'skip',
+    },
+    request,
+  )
+  const settings = await findPartner(pool, named)
+  clock.ahead_ms += 61_000
+  expect(await retryDead(pool, named, settings!.settings_id, now())).toBe(1)
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
+  expect(partner.heard.at(-1)).toMatchObject({ key: partner.heard[0]!.key, path: '/new?i=i-0' })
+})
+
+test('what is due to a removed partner dies, and nothing is sent without the master key of its secret', async () => {
+  const { owe, start, logged, pool, app_id, states } = await openStage()
+  const partner = await startPartner()
+  await owe('gone', `${partner.url}/`, 2)
+  await owe('locked', `${partner.url}/`, 1, { hmac_secret: 's' })
+  await removePartner(pool, { app_id, partner: 'gone' }, request)
+  start({ masterKeys: openMasterKeys([{ id: 'other', key: Buffer.alloc(32, 2) }]) })
+  await vi.waitFor(async () => expect(await states()).toMatchObject({ 'gone dead': 2, 'locked due': 1 }), patient)
+  await vi.waitFor(() => expect(logged).toHaveLength(3), patient)
+  expect(new Set(logged.map(({ reason }) => reason))).toEqual(new Set(['partner_removed', 'secret_unreadable']))
+  expect(partner.heard).toEqual([])
+})
