@@ -12,6 +12,7 @@ import { adminShots } from './shots/admin-shots.ts'
 import { costShots, ingestShots, schemaShots, signed } from './shots/ingest-shots.ts'
 import { type DocumentedLinks, linkShots } from './shots/link-shots.ts'
 import { oidcShots } from './shots/oidc-shots.ts'
+import { partnerShots } from './shots/partner-shots.ts'
 import { peopleShots } from './shots/people-shots.ts'
 import { postbackShots } from './shots/postback-shots.ts'
 import { reportShots, rowShots } from './shots/report-shots.ts'
@@ -86,6 +87,7 @@ it('answers every documented code, in the documented shape and with the document
     ...linkShots(...links),
     ...(await oidcShots(standalone.url, provider, people.privacy)),
     ...adminShots(admin_token, companies, { kept_key: await keepObject(), ios_app_id, privacy: people.privacy }),
+    ...partnerShots(admin_token, companies),
     ...schemaShots(companies),
     ...['GET /health', 'GET /ready', 'GET /metrics'].map((route) => ({ route, code: 'ok' })),
   ]

@@ -34,7 +34,7 @@ export function adminApiUnderTest(given: Partial<AdminApiDeps> = {}, beside?: Be
   const query = async (text: string, values: unknown[] = []) => (await postgres.pool.query(text, values)).rows
 
   async function ask(
-    method: 'GET' | 'POST' | 'PATCH',
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH',
     path: string,
     body?: unknown,
     headers: Record<string, string> = {},

@@ -1,5 +1,6 @@
 import { addRoute } from '@tributary/admin-http/add-route'
 import { adminRequest } from '@tributary/admin-http/admin-request'
+import { getApp } from '@tributary/admin-http/authorize'
 import { type Partner, partnerRoutes, type SetPartner } from '@tributary/contracts/admin/partners'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
@@ -32,7 +33,8 @@ export function addPartnerRoutes(app: FastifyInstance, deps: AdminApiDeps): void
     const settings = await setPartner(deps, body, adminRequest(request, now))
     return { ...settings, preview: await previewPostback(deps, body) }
   })
-  addRoute(app, partnerRoutes.previewPartner, async ({ body }) => {
+  addRoute(app, partnerRoutes.previewPartner, async ({ body }, request) => {
+    await getApp(pool, request)
     await mustBeGood(body)
     return previewPostback(deps, body)
   })
@@ -50,26 +52,28 @@ export function addPartnerRoutes(app: FastifyInstance, deps: AdminApiDeps): void
     await removePartner(pool, body, adminRequest(request, now))
     return { ...body, status: 'removed' as const }
   })
-  addRoute(app, partnerRoutes.testPartner, async ({ body }) => ({ delivery: await sendTest(deps, body) }))
-  addRoute(app, partnerRoutes.listDeliveries, async ({ query: { app_id, partner, dead, limit } }) => {
-    await listPartners(pool, app_id) // throws for an unknown app
+  addRoute(app, partnerRoutes.testPartner, async ({ body }, request) => {
+    await getApp(pool, request)
+    return { delivery: await sendTest(deps, body) }
+  })
+  addRoute(app, partnerRoutes.listDeliveries, async ({ query: { app_id, partner, dead, limit } }, request) => {
+    await getApp(pool, request)
     const keys = dead === '1' ? { keys: await findDeadKeys(pool, { app_id, partner, limit }) } : {}
     return { deliveries: await listDeliveries(clickhouse, { app_id, partner, limit, ...keys }) }
   })
-  addRoute(app, partnerRoutes.retryPartner, async ({ body }, request) => ({
-    retried: await inTransaction(pool, async (client) => {
+  addRoute(app, partnerRoutes.retryPartner, async ({ body }, request) => {
+    await getApp(pool, request)
+    const retried = await inTransaction(pool, async (client) => {
       const settings = await findPartner(client, body)
       if (settings === null) throw unknownPartner()
-      const retried = await retryDead(client, body, settings.settings_id, now())
-      const detail = { partner: body.partner, retried }
-      await recordAdminAction(client, adminRequest(request, now), {
-        action: 'partner.retry',
-        subject: body.app_id,
-        detail,
-      })
-      return retried
-    }),
-  }))
+      const count = await retryDead(client, body, settings.settings_id, now())
+      const detail = { partner: body.partner, retried: count }
+      const action = { action: 'partner.retry', subject: body.app_id, detail }
+      await recordAdminAction(client, adminRequest(request, now), action)
+      return count
+    })
+    return { retried }
+  })
 }
 
 /** Throws `invalid_field` for a bad template, and for a host that postbacks may not reach. One that does not resolve now is looked at again when it is sent to. */

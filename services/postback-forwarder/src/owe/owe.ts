@@ -21,7 +21,7 @@ export interface OweDeps {
 
 /**
  * Waits until the tables hold what stood in the log when the batch began. Whoever looks later than the other of the two consumers sees
- * verdict and event, so that one of them adds the postback (docs/decisions/partners.md#verdicts-and-events-find-each-other).
+ * verdict and event, so that one of them adds the postback (docs/decisions/postbacks.md#verdicts-and-events-find-each-other).
  */
 export async function untilWritten({ broker }: Pick<OweDeps, 'broker'>, signal: AbortSignal): Promise<void> {
   await Promise.all([
