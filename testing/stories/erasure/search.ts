@@ -16,7 +16,7 @@ export const named = {
   lost_clicks: /^(sub|click|device_hash) in installs_v1\.decision$/,
   raw_copies: /^(install|click) in postgres raw_erasures$/,
   mutations: /^install_key in system\.mutations$/,
-  postgres_files: /^(install|click) in postgres: /,
+  postgres_files: /^(install|click|sub) in postgres: /,
 }
 
 /** `what in place` for every needle that a text holds. */

@@ -26,8 +26,8 @@ export const secretTables = [
     ...{ table: 'link_secrets', id: 'app_id', prefix: '', purpose: 'link_secret', owner: 'app' },
     loss: { of: 'link secrets', effect: 'their links answer 503 and their installs wait' },
   },
-  { table: 'partner_secrets', id: 'settings_id', prefix: '', purpose: 'partner_secret', owner: 'app' },
   { table: 'old_signing_secrets', id: 'id', prefix: '', purpose: 'signing_secret', owner: 'app' },
+  { table: 'partner_secrets', id: 'settings_id', prefix: '', purpose: 'partner_secret', owner: 'app' },
   { table: 'totp_offers', id: 'person_id', prefix: '', purpose: 'totp_secret', owner: 'person' },
   { table: 'totp_secrets', id: 'person_id', prefix: '', purpose: 'totp_secret', owner: 'person' },
 ] as const satisfies readonly Table[]
