@@ -19,14 +19,22 @@ export function FirstEvent({ app, signing_secret }: FirstEventProps) {
     initialData: companies.find(({ company_id }) => company_id === app.company_id),
   })
   return (
-    <Snippet
-      label="A first event, signed"
-      text={commandOf({
-        company_key: company.data?.company_key ?? '$COMPANY_KEY',
-        app_key: app.app_key,
-        signing_secret: signing_secret ?? '$SIGNING_SECRET',
-      })}
-    />
+    <>
+      <Snippet
+        label="A first event, signed"
+        text={commandOf({
+          company_key: company.data?.company_key ?? '$COMPANY_KEY',
+          app_key: app.app_key,
+          signing_secret: signing_secret ?? '$SIGNING_SECRET',
+        })}
+      />
+      {signing_secret === undefined && (
+        <p className="quiet">
+          Set <code>SIGNING_SECRET</code> to the signing secret of this app, which was shown when it was made. Demo
+          Android's is in <code>.tributary/demo.env</code>.
+        </p>
+      )}
+    </>
   )
 }
 

@@ -15,6 +15,9 @@ import { texts } from './texts.ts'
 
 type Key = Output<'listServerKeys'>['keys'][number]
 
+const scopesInOrder = Object.keys(texts.may) as Key['scopes']
+const usual: Key['scopes'] = ['events:write', 'reports:read']
+
 /** The server keys, the signing secret and the names of an app. */
 export function AppKeys({ app }: { app: App }) {
   return (
@@ -45,7 +48,7 @@ function ServerKeys({ app }: { app: App }) {
           <table className="plain-table">
             <thead>
               <tr>
-                {[texts.label, texts.key, texts.state, texts.used, texts.requests, ''].map((head) => (
+                {[texts.label, texts.key, texts.scopes, texts.state, texts.used, texts.requests, ''].map((head) => (
                   <th key={head} scope="col">
                     {head === '' ? <span className="unseen">{texts.revoke}</span> : head}
                   </th>
@@ -69,18 +72,19 @@ function ServerKeys({ app }: { app: App }) {
           const form = event.currentTarget
           const given = new FormData(form)
           const label = String(given.get('label')).trim()
-          const scopes = [
-            'events:write',
-            'reports:read',
-            ...(given.has('costs') ? ['costs:write'] : []),
-          ] as 'events:write'[]
+          const scopes = scopesInOrder.filter((scope) => given.has(scope))
           run(() => mint.mutateAsync({ app_id: app.app_id, label, scopes }).then(() => form.reset()))
         }}
       >
         <TextInput name="label" label={texts.label} help={texts.labelHelp} isRequired maxLength={200} />
-        <label className="check">
-          <input type="checkbox" name="costs" /> {texts.costs}
-        </label>
+        <fieldset className="choices">
+          <legend>{texts.scopes}</legend>
+          {scopesInOrder.map((scope) => (
+            <label key={scope} className="check">
+              <input type="checkbox" name={scope} defaultChecked={usual.includes(scope)} /> {texts.may[scope]}
+            </label>
+          ))}
+        </fieldset>
         <Button type="submit" className="button" isPending={mint.isPending}>
           {texts.mint}
         </Button>
@@ -90,7 +94,7 @@ function ServerKeys({ app }: { app: App }) {
   )
 }
 
-function KeyRow({ value: { key_id, label, display, status, last_used_ms, requests_24h } }: { value: Key }) {
+function KeyRow({ value: { key_id, label, display, scopes, status, last_used_ms, requests_24h } }: { value: Key }) {
   const revoke = useRevokeKey()
   return (
     <tr>
@@ -98,6 +102,7 @@ function KeyRow({ value: { key_id, label, display, status, last_used_ms, request
       <td>
         <code>{display}</code>
       </td>
+      <td className="wrap">{scopes.map((scope) => texts.may[scope]).join(', ')}</td>
       <td>
         <span className={`pill ${status === 'active' ? 'good' : ''}`}>{status}</span>
       </td>

@@ -1,3 +1,5 @@
+import type { Output } from '../../api/call.ts'
+
 export const texts = {
   newApp: 'New app',
   help: 'An app has a public app key, a signing secret for its SDK, and server keys for backends.',
@@ -27,7 +29,14 @@ export const texts = {
   noKeys: 'No server key.',
   label: 'Label',
   labelHelp: 'Where it is used, such as billing.',
-  costs: 'May also upload costs',
+  scopes: 'What it may do',
+  may: {
+    'events:write': 'Send events',
+    'reports:read': 'Read reports',
+    'costs:write': 'Upload costs',
+    'raw:read': 'Read raw data',
+    'attribution:write': 'State the attribution of installs',
+  } satisfies Record<Output<'listServerKeys'>['keys'][number]['scopes'][number], string>,
   mint: 'Make the key',
   revoke: 'Revoke',
   revokeSure: 'Revoke this key? Within 10 seconds its requests answer 401. It cannot be undone.',

@@ -58,6 +58,7 @@ export function momentsOf(install: Install): Moment[] {
 
 export function verdictText({ verdict, pending }: Install): string {
   if (verdict === null) return pending ? texts.pending : texts.undecided
+  if (verdict.attribution_type === 'imported') return texts.imported(verdict.partner)
   if (verdict.click_id === null) return texts.organic
   return texts.by(verdict.partner, verdict.attribution_type.replaceAll('_', ' '))
 }

@@ -16,6 +16,7 @@ export const texts = {
   unknownPartner: 'an unknown partner',
   install: 'Install',
   organic: 'No click brought it: organic.',
+  imported: (partner: string) => `${partner}, as your backend or an import says. No click was looked for.`,
   by: (partner: string, method: string) => `Brought by ${partner}, by ${method}.`,
   pending: 'A click that Tributary signed has not arrived. The verdict waits up to 24 hours for it.',
   undecided: 'No verdict yet.',
