@@ -4,6 +4,7 @@ import { type AttentionItem, attentionDocs } from '@tributary/contracts/admin/at
 import type { SystemStatus } from '@tributary/contracts/admin/system'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
+import { addOwed, endTries, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { quota_kept_ms, quotaKey } from '@tributary/tenancy/quota/quota-key'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -131,4 +132,25 @@ test('each code leads to a section of the documents', () => {
     )
     expect(sections, code).toContain(section)
   }
+})
+
+test('a partner that refuses postbacks, or is not reached for an hour, needs attention of its company', async () => {
+  const { app_id, company_id } = await newApp()
+  const owner = await signedIn('owner', company_id)
+  const postback_url = 'https://8.8.8.8/'
+  for (const partner of ['refuses', 'away']) {
+    expect((await owner.ask('PUT', '/partners', { app_id, partner, postback_url })).status).toBe(200)
+    const [{ id }] = await world.query('SELECT max(settings_id)::text AS id FROM partner_postbacks')
+    const content = { event_name: 'install' } as never
+    const one = { app_id, partner, install_uuid: 'i', event_key: 'install', settings_id: id, content }
+    await addOwed(world.pool(), [{ ...one, received_at_ms: 0, dated_at_ms: 0 }], clock.now_ms)
+  }
+  expect(await codes(owner)).not.toContain('partner_fails')
+  const [taken] = await takeDue(world.pool(), [{ app_id, partner: 'refuses', max: 1 }], clock.now_ms)
+  const dead = { ...taken!, state: 'dead' as const, next_try_ms: 0, reason: 'status_404' as const }
+  await endTries(world.pool(), [dead], clock.now_ms)
+  const failing = async () => (await items(owner)).filter(({ code }) => code === 'partner_fails')
+  expect(await failing()).toMatchObject([{ app_id, message: expect.stringContaining('1 were given up') }])
+  clock.now_ms += limits.partner_late_ms + 1
+  expect((await failing()).map(({ message }) => message.split(' ')[0])).toEqual(['away', 'refuses'])
 })
