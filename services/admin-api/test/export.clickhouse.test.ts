@@ -60,6 +60,7 @@ test('an export has a row of every table that holds something of the install, an
   })
   await insertRow('revenue_cancelled_v1', app_id, { install_uuid, day: '2026-06-01' })
   const clicked = new Date().toISOString().slice(0, 10)
+  await insertRow('partner_deliveries_v1', app_id, { install_uuid, day: clicked })
   await insertRow('clicks_raw_v1', app_id, { click_id, day: clicked, click: '{"sub1":"s"}' })
   await insertRow('clicks_raw_v1', app_id, { click_id: randomUUID(), day: clicked })
 
