@@ -222,9 +222,9 @@ function performanceOf(period: string, by: readonly string[], ns: readonly numbe
              WHERE app_id = ${app} AND filtered_reason = '' AND ${between('clicked_at_ms', days)})`,
         ),
         part(
-          { cost_code: 'told', money_day: 'installed_day', micros: 'cost' },
+          { cost_code: 'cost_currency', money_day: 'installed_day', micros: 'cost' },
           `(SELECT day AS installed_day, toString(partner) AS partner, toString(campaign) AS campaign, toString(country) AS country,
-             toString(currency) AS told, cost_micros AS cost FROM costs_v1 FINAL
+             toString(currency) AS cost_currency, cost_micros AS cost FROM costs_v1 FINAL
              WHERE app_id = ${app} AND ${between('toUnixTimestamp(day) * 1000', days)})`,
         ),
         ...ns

@@ -117,7 +117,7 @@ export const settlingTables = {
     settling: 'figures',
   },
   settled_earnings_v1: {
-    row: 'the money of a day by install, with its verdict; installs are told apart by hashes of log positions',
+    row: 'the money of a day by install, with its verdict; hashes of log positions stand for installs',
     writers: ['settler'],
     readers: ['report-api', 'settler'],
     personal: [],

@@ -1,5 +1,5 @@
 import type { Broker } from '@tributary/broker/broker'
-import type { BatchContext } from './batch.ts'
+import type { Logger } from 'pino'
 import { committedStamps } from './intent.ts'
 
 /** Pause between two searches for stamps of batches whose process died. */
@@ -33,8 +33,14 @@ export interface StampStore {
   startEpoch(): Promise<void>
 }
 
+interface Stamped {
+  broker: Pick<Broker, 'groupOffsets'>
+  consumer: { name: string; topic: { name: string }; stamps?: StampStore }
+  logger: Logger
+}
+
 /** Looks for stamps that a dead process left open, now and after each pause, until the returned function is called. */
-export function keepEndingStamps<T>({ broker, consumer, logger }: BatchContext<T>): () => void {
+export function keepEndingStamps({ broker, consumer, logger }: Stamped): () => void {
   const { name, topic, stamps } = consumer
   if (stamps === undefined) return () => {}
   const look = () =>

@@ -81,12 +81,17 @@ const valuesOf = (one: Counted, figures: Record<string, FigureOf>) =>
 
 /** The figures of all groups together, in turns too. No install and no payer is in two of them. */
 export async function totalsOf(groups: readonly Group[], shown: Shown): Promise<Totals> {
-  const counts = ['clicks', 'installs', 'reinstalls', 'fraud_flagged', 'purchases', 'payers', 'costs'] as const
   const none = { clicks: 0, installs: 0, reinstalls: 0, fraud_flagged: 0, purchases: 0, payers: 0, costs: 0 }
   const lists = { retained: shown.days.map(() => 0), revenues: shown.days.map(() => 0n) }
   const sum = { ...none, revenue: 0n, cost: 0n, ...lists }
   await mapInTurns(groups, (group) => {
-    for (const name of counts) sum[name] += group[name]
+    sum.clicks += group.clicks
+    sum.installs += group.installs
+    sum.reinstalls += group.reinstalls
+    sum.fraud_flagged += group.fraud_flagged
+    sum.purchases += group.purchases
+    sum.payers += group.payers
+    sum.costs += group.costs
     sum.revenue += BigInt(group.revenue)
     sum.cost += BigInt(group.cost)
     for (const [n, came] of group.retained.entries()) lists.retained[n]! += came

@@ -3,7 +3,7 @@ import { findEventFault } from '@tributary/domain/accept/accept-event'
 import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { moneyOf } from '@tributary/domain/event-row'
 import { printable } from '../../output.ts'
-import type { RejectedLine } from '../deliver-batch.ts'
+import { countOne, type RejectedLine } from '../deliver-batch.ts'
 import type { FileLine, SkippedLine } from '../lines.ts'
 import { describeSkipped } from '../rejected-totals.ts'
 import { Findings } from './findings.ts'
@@ -42,7 +42,7 @@ export async function dryRun({ lines, unknown_columns, source }: Reading): Promi
   const found = new Findings()
   const rejected_lines: RejectedLine[] = []
   const counts = { accepted: 0, rejected: 0 }
-  const skipped: Record<string, number> = {}
+  const skipped: Record<string, number> = Object.create(null)
   const events = new Map<string, { accepted: number; micros: Map<string, bigint> }>()
   const reasons = new Map<string, DryRun['reasons'][number]>()
   const reject = (
@@ -57,7 +57,7 @@ export async function dryRun({ lines, unknown_columns, source }: Reading): Promi
   }
   for await (const line of lines) {
     if ('skipped' in line) {
-      skipped[line.skipped] = (skipped[line.skipped] ?? 0) + 1
+      countOne(skipped, line.skipped)
       continue
     }
     if ('reason' in line) {

@@ -1,3 +1,4 @@
+import { textLiteral } from '@tributary/clickhouse/literals'
 import { day_ms } from '@tributary/contracts/limits'
 import { frozenDaysSql, frozenSql } from '../../attribution/frozen-clicks.ts'
 import { type DaysOfApp, onDays } from './days-of-app.ts'
@@ -32,7 +33,7 @@ const columns_of_clicks: readonly string[] = ['partner', 'campaign']
  */
 export function clicksSql(at: DaysOfApp, by: readonly string[], { frozen = true } = {}): string {
   const value = (one: string) =>
-    columns_of_clicks.includes(one) ? one : `JSONExtractString(click, '${one}') AS ${one}`
+    columns_of_clicks.includes(one) ? one : `JSONExtractString(click, ${textLiteral(one)}) AS ${one}`
   const values = by.map((one) => `, ${value(one)}`).join('')
   const ofFrozen = `
   UNION ALL
