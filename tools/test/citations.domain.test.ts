@@ -144,9 +144,9 @@ describe('citations', () => {
   })
 })
 
-it('decisions stay in chapters of 25,000 words in all', () => {
+it('decisions stay in chapters of 26,000 words in all', () => {
   const chapters = readdirSync(join(root, decisions)).map((name) => readFileSync(join(root, decisions, name), 'utf8'))
   const words = chapters.flatMap((text) => text.split(/\s+/).filter((word) => word !== ''))
   expect(chapters).toHaveLength(10)
-  expect(words.length).toBeLessThanOrEqual(25_000)
+  expect(words.length).toBeLessThanOrEqual(26_000)
 })
