@@ -5,7 +5,8 @@ import { beforeAll, describe, expect, it, test } from 'vitest'
 import { type Browser, newEmail, peopleWorld } from './people-world.ts'
 import { reportsBeside } from './reports-beside.ts'
 
-const world = peopleWorld({}, (deps) => reportsBeside(deps, { query: async () => [] }))
+const clickhouse = { query: async () => [] } as never
+const world = peopleWorld({ clickhouse }, (deps) => reportsBeside(deps, clickhouse))
 const { ask, newApp, newKey, signedIn } = world
 const declared = Object.entries<Route>(adminRoutes)
 const guarded = declared.filter(([, { auth }]) => auth === 'admin')
