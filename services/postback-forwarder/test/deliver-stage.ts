@@ -38,8 +38,14 @@ export async function openStage() {
   const lines: string[] = []
   const clock = { ahead_ms: 0 }
   const now = () => Date.now() + clock.ahead_ms
+  /** The log of tries. */
+  const log = { away: false, failures: 0 }
   const clickhouse = {
     insert: async ({ lines: inserted, columns }: { lines: string; columns: readonly string[] }) => {
+      if (log.away) {
+        log.failures += 1
+        throw new Error('ClickHouse is away')
+      }
       for (const line of inserted.split('\n')) {
         const values = JSON.parse(line) as unknown[]
         logged.push(Object.fromEntries(columns.map((name, n) => [name, values[n]])) as unknown as LoggedTry)
@@ -77,13 +83,14 @@ export async function openStage() {
       ...more,
     } as Parameters<typeof deliverer>[0])
     const work = running.work(stop.signal)
+    work.catch(() => {})
     const end = async () => {
       stop.abort()
-      await work
+      await work.catch(() => {})
       await running.close()
     }
     onTestFinished(end)
-    return { end, work }
+    return { end, work, workAgain: () => running.work(stop.signal) }
   }
 
   /** Rows by partner and state. */
@@ -93,7 +100,7 @@ export async function openStage() {
     )
     return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
   }
-  return { pool, app_id, logged, lines, clock, owe, start, states, now }
+  return { pool, app_id, log, logged, lines, clock, owe, start, states, now }
 }
 
 function postback(app_id: string, partner: string, settings_id: string, install_uuid: string): AddedPostback {

@@ -38,7 +38,7 @@ test('a kill between answer and mark, before the log, or before the request repe
         if (at === step && --left === 0) throw new Error('killed')
       },
     })
-    await killed.work
+    await expect(killed.work).rejects.toThrow('killed')
     clock.ahead_ms += 61_000 // leases end
   }
   start()
@@ -58,6 +58,37 @@ test('two processes and many postbacks: without a kill each arrives once', async
   start()
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 300 }), patient)
   expect(partner.heard).toHaveLength(300)
+})
+
+test('an unforeseen fault of a try ends the work with it, and the next call goes on', async () => {
+  const { owe, start, states, clock } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 3)
+  let left = 1
+  const running = start({
+    crash() {
+      if (left-- > 0) throw new Error('unforeseen')
+    },
+  })
+  await expect(running.work).rejects.toThrow('unforeseen')
+  clock.ahead_ms += 61_000 // the lease ends
+  void running.workAgain()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 3 }), patient)
+})
+
+test('what was answered while the log of tries is away is not sent again when its lease ends', async () => {
+  const { owe, start, states, clock, log } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 1)
+  log.away = true
+  start()
+  await vi.waitFor(() => expect(log.failures).toBeGreaterThan(0), patient)
+  clock.ahead_ms += 61_000
+  const { failures } = log
+  await vi.waitFor(() => expect(log.failures).toBeGreaterThan(failures + 1), patient)
+  log.away = false
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
+  expect(partner.heard).toHaveLength(1)
 })
 
 test('a stop in the middle of tries leaves them due at once', async () => {

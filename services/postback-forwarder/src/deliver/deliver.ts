@@ -42,7 +42,8 @@ export function deliverer(deps: DeliverDeps) {
   const secretOf = partnerSecrets(postgres, deps.masterKeys)
   const at_work = new Set<Promise<void>>()
   let wake: () => void = () => {}
-  let crashed = false
+  /** Of a try; whoever works hears it. */
+  let fault: { err: unknown } | null = null
 
   /** Begins what has room; gives back how many tries that were. */
   async function begin(stop: AbortSignal): Promise<number> {
@@ -50,8 +51,8 @@ export function deliverer(deps: DeliverDeps) {
     const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres, now())), now())
     for (const one of taken) {
       const work = tryOnce({ ...deps, agent, pace, tries, secretOf }, one, stop)
-        .catch(() => {
-          crashed = true
+        .catch((err: unknown) => {
+          fault = { err }
         })
         .finally(() => {
           at_work.delete(work)
@@ -65,12 +66,13 @@ export function deliverer(deps: DeliverDeps) {
   return {
     /** Looks again at once: something new may be due. */
     wake: () => wake(),
-    /** Works until the signal fires. Rejects when PostgreSQL is away; call it again. */
+    /** Works until the signal fires. Rejects when PostgreSQL is away, or with the fault of a try; call it again. */
     async work(stop: AbortSignal): Promise<void> {
+      fault = null
       const onStop = () => wake()
       stop.addEventListener('abort', onStop)
       try {
-        while (!stop.aborted && !crashed) {
+        while (!stop.aborted && fault === null) {
           const woken = new Promise<void>((resolve) => {
             wake = resolve
           })
@@ -79,6 +81,7 @@ export function deliverer(deps: DeliverDeps) {
           await woken
           clearTimeout(timer)
         }
+        if (fault !== null) throw (fault as { err: unknown }).err
       } finally {
         stop.removeEventListener('abort', onStop)
         if (stop.aborted) await Promise.allSettled(at_work)

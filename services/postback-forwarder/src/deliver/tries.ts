@@ -35,6 +35,7 @@ const retry_ms = 1000
 export function endedTries({ clickhouse, postgres, now, logger }: TriesDeps) {
   let waiting: OverTry[] = []
   let flushing: Promise<void> | null = null
+  let isAway = false
 
   async function flush(): Promise<void> {
     const some = waiting.slice(0, tries_max)
@@ -60,7 +61,9 @@ export function endedTries({ clickhouse, postgres, now, logger }: TriesDeps) {
     while (waiting.length > 0) {
       try {
         await flush()
+        isAway = false
       } catch (err) {
+        isAway = true
         logger.warn({ err, waiting: waiting.length }, 'tries to deliver postbacks wait for their log')
         await new Promise((resolve) => setTimeout(resolve, retry_ms))
       }
@@ -68,7 +71,8 @@ export function endedTries({ clickhouse, postgres, now, logger }: TriesDeps) {
   }
 
   return {
-    hasRoom: () => waiting.length < waiting_max,
+    /** False while log or marks cannot be written: leases of what was answered end meanwhile, and it would be sent again. */
+    hasRoom: () => !isAway && waiting.length < waiting_max,
     add(one: OverTry): void {
       waiting.push(one)
       flushing ??= flushAll().finally(() => {

@@ -46,7 +46,10 @@ export function eventForwarder(deps: OweDeps): ConsumerDefinition<Decoded> {
       for (const { record, value } of records) {
         const { app_id } = value.envelope
         const found = namedEvents(value.envelope, record.offset, apps.get(app_id))
-        if (found.length > 0) named.set(app_id, [...(named.get(app_id) ?? []), ...found])
+        if (found.length === 0) continue
+        const before = named.get(app_id)
+        if (before === undefined) named.set(app_id, found)
+        else before.push(...found)
       }
       if (named.size === 0) return
       // 2. Events and verdicts that were on the log come into the tables: which events count stands there.
