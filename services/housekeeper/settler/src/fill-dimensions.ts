@@ -8,13 +8,13 @@ import type { Pool } from 'pg'
 const eraser_wait_ms = 5000
 
 /**
- * Fills the table that reports group installs by with the verdicts of before an upgrade. It looks once a process: afterwards the view of the
- * table does it.
+ * Fills the table that reports group installs by with the verdicts of before an upgrade, once a process: afterwards the view of the table
+ * does it. Gives back whether it is filled. Money is settled from it and has no stamp of it, so nothing is settled before.
  */
 export function fillDimensionsOnce({ pool, clickhouse }: { pool: Pool; clickhouse: Clickhouse }) {
   let is_filled = false
-  return async (stop: AbortSignal): Promise<void> => {
-    if (is_filled) return
+  return async (stop: AbortSignal): Promise<boolean> => {
+    if (is_filled) return true
     await unlessRunning(pool, 'dimensions', async (lost) => {
       const ended = AbortSignal.any([stop, lost])
       for (const app of await findUnfilled(clickhouse)) {
@@ -26,5 +26,6 @@ export function fillDimensionsOnce({ pool, clickhouse }: { pool: Pool; clickhous
       }
       is_filled = true
     })
+    return is_filled
   }
 }

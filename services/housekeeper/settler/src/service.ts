@@ -2,7 +2,6 @@ import { limits } from '@tributary/contracts/limits'
 import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
 import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
-import { fillDimensionsOnce } from './fill-dimensions.ts'
 import { settleWhenAsked, settleWhenQuiet } from './settler-jobs.ts'
 
 /** Between two looks whether somebody asks for it. */
@@ -17,11 +16,6 @@ export const service = defineService({
       name: 'settler',
       pause_ms: limits.settle_pause_ms,
       prepare: ({ postgres: pool, ...context }) => settleWhenQuiet({ ...context, pool }),
-    },
-    {
-      name: 'dimensions',
-      pause_ms: limits.settle_pause_ms,
-      prepare: ({ postgres: pool, clickhouse }) => fillDimensionsOnce({ pool, clickhouse }),
     },
     {
       name: 'asked_settler',

@@ -7,6 +7,7 @@ import { type Cut, createSettler, whenQuiet } from '@tributary/tables/settled/se
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { Counter, type Registry } from 'prom-client'
+import { fillDimensionsOnce } from './fill-dimensions.ts'
 
 interface SettlerJobsDeps {
   pool: Pool
@@ -21,8 +22,11 @@ interface SettlerJobsDeps {
 /** Settles days that are over and quiet. One process of several does it; two would do no harm. */
 export function settleWhenQuiet(deps: SettlerJobsDeps) {
   const settle = countedSettler(deps)
-  return (stop: AbortSignal) =>
-    unlessRunning(deps.pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([stop, lost]) }))
+  const fill = fillDimensionsOnce(deps)
+  return async (stop: AbortSignal): Promise<void> => {
+    if (!(await fill(stop))) return
+    await unlessRunning(deps.pool, 'settler', (lost) => settle({ ...whenQuiet, signal: AbortSignal.any([stop, lost]) }))
+  }
 }
 
 /** A request within this time continues a run that was cut; the command sends one at once. */
@@ -36,8 +40,10 @@ const going_on_ms_max = 60_000
 export function settleWhenAsked(deps: SettlerJobsDeps) {
   const { pool, now, timeout = AbortSignal.timeout } = deps
   const settle = countedSettler(deps)
-  return (stop: AbortSignal) =>
-    unlessRunning(pool, 'asked_settler', (lost) => {
+  const fill = fillDimensionsOnce(deps)
+  return async (stop: AbortSignal): Promise<void> => {
+    if (!(await fill(stop))) return
+    await unlessRunning(pool, 'asked_settler', (lost) => {
       const ended = AbortSignal.any([stop, lost])
       const work = (before: EarlierJob | null) => {
         const signal = AbortSignal.any([ended, timeout(limits.settle_ms_max)])
@@ -45,6 +51,7 @@ export function settleWhenAsked(deps: SettlerJobsDeps) {
       }
       return doJob(pool, 'settle', { now, stop: ended, work })
     })
+  }
 }
 
 function cutOf(before: EarlierJob | null, now_ms: number): Cut | null {

@@ -3,6 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
 import { askJob, doJob, findJob } from '@tributary/postgres/jobs'
 import { findSettled } from '@tributary/tables/settled/find-settled'
+import { insertInstalls, installRows } from '@tributary/testing/engines/insert-verdicts'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { pino } from 'pino'
@@ -44,6 +45,26 @@ test('whoever asks has days settled that changed just now, and hears how many fi
   const again = await ask()
   await whenAsked(running)
   expect(await outcomeOf(again)).toEqual({ settled: 0, done: true })
+})
+
+test('money is settled by campaign only once the verdicts of before an upgrade are in the table of dimensions', async () => {
+  const app_id = `app_${randomUUID()}`
+  const [install_uuid, installed_at_ms] = [randomUUID(), now() - 3 * day_ms]
+  const decided = { partner: 'acme', attribution_type: 'click_id', reinstall: false, flagged: false, pending: false }
+  await insertInstalls(clickhouse, installRows(app_id, [{ install_uuid, installed_at_ms, ...decided }]), randomUUID())
+  await clickhouse.command('TRUNCATE TABLE installs_by_dimensions_v1') // as an upgrade finds it
+  const paid = { event_name: 'purchase', revenue_micros: '1000000', currency: 'USD' }
+  await clickhouse.insertEvents(
+    [testEventRow({ app_id, install_uuid, ts_ms: installed_at_ms + 1, received_at_ms: now(), ...paid })],
+    randomUUID(),
+  )
+  await ask()
+  await settleWhenAsked(deps())(running)
+  expect(
+    await clickhouse.query(
+      `SELECT toInt64(arraySum(earned.micros)) AS micros FROM settled_earnings_v1 FINAL WHERE app_id = '${app_id}'`,
+    ),
+  ).toEqual([{ micros: 1_000_000 }])
 })
 
 test('whoever asks before the work is begun shares it, and gets work of its own once it is', async () => {
