@@ -34,7 +34,7 @@ const memory_ms = 50
 /** Attacks of this length are compared with a victim that nobody attacks; shorter ones have too few requests for a p99. */
 const judged_s_min = 10
 /** How much longer an attack waits for an expected answer: slow bodies are tolerated for seconds. */
-const expected_ms_max = 30_000
+const expected_ms_max = 90_000
 
 /** Runs attacks one after the other against a new standalone process, and judges each by its effect on the victim. */
 export async function runAttacks({ attacks, seconds, log }: Options): Promise<AttackResult[]> {
