@@ -7,7 +7,7 @@ interface Window {
   since_ms: number
   until_ms: number
 }
-/** What is asked of a report: a name of its own, and parameters besides the window. */
+/** A question to a report: a name of its own, and parameters besides the window. */
 export interface Question {
   report: Exclude<ReportName, 'skan' | 'costs'>
   asked: Readonly<Record<string, string>>

@@ -89,7 +89,7 @@ const campaignOf = (number: string) => ({
   partner: pick(partners, `${number} % ${partners.length}`),
   campaign: `concat('campaign_', toString(${number}))`,
 })
-/** What click or install `n` is of. */
+/** Partner, campaign and country of click or install `n`. */
 const spent = {
   ...campaignOf(draw('n', 'campaign', campaigns)),
   ad_group: `concat('group_', toString(${draw('n', 'ad_group', 3)}))`,

@@ -9,7 +9,7 @@ const partners_max = 200
 
 export type ForwarderMetrics = ReturnType<typeof forwarderMetrics>
 
-/** What the forwarder counts besides the metrics of every consumer. */
+/** The forwarder's metrics besides those of every consumer. */
 export function forwarderMetrics(registry: Registry, now: () => number) {
   const tries = sharedMetric(registry, Counter, {
     name: 'tributary_partner_tries_total',

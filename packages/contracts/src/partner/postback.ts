@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a postback says to a partner: the macros of a template and the members of a body, in this order. */
+/** The values that a postback gives a partner: the macros of a template and the members of a body, in this order. */
 export const postbackFields = [
   ...(['click_id', 'ext_click_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'install_uuid', 'event_name'] as const),
   ...(['revenue', 'currency', 'event_ts_ms', 'reject_reason'] as const),
@@ -24,7 +24,7 @@ export interface PostbackSettings {
   flagged: (typeof flaggedChoices)[number]
 }
 
-/** What became of a try. */
+/** The end of a try. */
 export const DeliveryOutcome = z.enum(['delivered', 'retry', 'dead'])
 export type DeliveryOutcome = z.infer<typeof DeliveryOutcome>
 

@@ -3,7 +3,7 @@ import { imported, organic, type Verdict } from '@tributary/contracts/attributio
 import { limits } from '@tributary/contracts/limits'
 import { install_postback, type PostbackContent, type PostbackSettings } from '@tributary/contracts/partner-postback'
 
-/** What a rule of what is owed reads of a decision. */
+/** The parts of a decision that the rules of what is owed read. */
 export type DecidedInstall = Pick<
   Decision,
   'app_id' | 'install_uuid' | 'installed_at_ms' | 'received_at_ms' | 'dated_at_ms' | 'decided_at_ms' | 'verdict'
@@ -124,7 +124,7 @@ function ofInstall(decided: Decided, { settings_id }: SettingsVersion): OwedPost
   }
 }
 
-/** What a postback says of an install that has a verdict. */
+/** The content of the postback of an install that has a verdict. */
 export const installContent = (
   decided: Pick<Decided, 'install_uuid' | 'verdict' | 'installed_at_ms'>,
 ): PostbackContent => ({

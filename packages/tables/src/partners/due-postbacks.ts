@@ -9,7 +9,7 @@ type Client = Pick<Pool | PoolClient, 'query'>
 /** A postback to add, with its install. */
 export type AddedPostback = OwedPostback & { app_id: string; install_uuid: string }
 
-/** What names a row of `due_postbacks`. */
+/** The key of a row of `due_postbacks`. */
 export interface DueKey {
   app_id: string
   install_uuid: string
@@ -33,7 +33,7 @@ export interface TakenPostback extends DueKey {
   settings: PostbackSettings | null
 }
 
-/** What a try came to. */
+/** A try that ended. */
 export interface EndedTry extends DueKey {
   tries: number
   state: 'due' | 'delivered' | 'dead'
@@ -100,7 +100,7 @@ const targetsSql = `
   WHERE EXISTS (SELECT 1 FROM due_postbacks d
     WHERE d.state = 'due' AND d.app_id = w.app_id AND d.partner = w.partner AND d.next_try_ms <= $1)`
 
-/** How many a process wants of a partner. */
+/** The most that a process takes of a partner. */
 export type Wanted = PartnerOfApp & { max: number }
 
 /**
@@ -196,7 +196,7 @@ export async function removeOldKeys(pool: Client, now_ms: number): Promise<void>
   await pool.query(sql, [now_ms - limits.partner_keys_kept_ms, 'due'])
 }
 
-/** What waits, of each partner of some apps. */
+/** Postbacks of a partner that wait or are dead. */
 export interface PartnerBacklog extends PartnerOfApp {
   due: number
   oldest_due_ms: number | null
@@ -205,7 +205,7 @@ export interface PartnerBacklog extends PartnerOfApp {
   last_dead_ms: number | null
 }
 
-/** What waits and what is dead, by app and partner; partners without either are left out. */
+/** Counts what waits and what is dead, by app and partner; partners without either are left out. */
 export async function readBacklogs(pool: Client, app_ids: readonly string[]): Promise<PartnerBacklog[]> {
   const { rows } = await pool.query<PartnerBacklog>(
     `SELECT app_id, partner, count(*) FILTER (WHERE state = 'due')::int AS due, count(*) FILTER (WHERE state = 'dead')::int AS dead,
@@ -218,7 +218,7 @@ export async function readBacklogs(pool: Client, app_ids: readonly string[]): Pr
   return rows
 }
 
-/** What waits in all. */
+/** Counts all that waits. */
 export async function readBacklog(pool: Client): Promise<{ due: number; oldest_ms: number | null }> {
   const { rows } = await pool.query<{ due: number; oldest_ms: number | null }>(
     `SELECT count(*)::int AS due, min(owed_at_ms)::float8 AS oldest_ms FROM due_postbacks WHERE state = 'due'`,

@@ -88,7 +88,7 @@ export function removePartner(pool: Pool, named: PartnerOfApp, request: AdminReq
 
 export const unknownPartner = () => new CodedError('unknown_partner', { field: 'partner' })
 
-/** What the audit log says of settings: whether a secret was given, never the secret. */
+/** The settings as the audit log has them: whether a secret was given, never the secret. */
 const logged = ({ partner, postback_url, method, events, flagged, signed }: PartnerSettings, secret: unknown) => ({
   ...{ partner, postback_url, method, events, flagged, signed },
   ...(typeof secret === 'string' && { hmac_secret: 'new' }),

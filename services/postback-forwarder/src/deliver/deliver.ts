@@ -172,7 +172,7 @@ async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback,
   return sendPostback(agent, { settings, secret, content, idempotency_key, test: isTest(taken) }, now(), stop)
 }
 
-/** What becomes of a postback after a try (docs/rules.md#failures-of-postbacks). */
+/** The state of a postback after a try (docs/rules.md#failures-of-postbacks). */
 function endOf(taken: TakenPostback, answer: Answer, now_ms: number, random: () => number): EndedTry {
   const { reason, retry_after_ms } = answer
   const key = keyOf(taken)

@@ -12,7 +12,7 @@ interface State {
   at_once: number
 }
 
-/** What a try says of its partner. */
+/** The result of a try, for the pace of its partner. */
 export interface TryResult {
   ok: boolean
   elapsed_ms: number

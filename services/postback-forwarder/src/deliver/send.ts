@@ -15,7 +15,7 @@ export interface Postback {
   test: boolean
 }
 
-/** What came of a try. */
+/** The answer of a partner, or why there is none. */
 export interface Answer {
   /** Null without an answer. */
   status: number | null

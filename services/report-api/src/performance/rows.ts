@@ -35,7 +35,7 @@ interface Figures<Money> {
 type Row = ReportRow<'performance'>
 type Totals = NonNullable<ReportMeta['totals']>
 
-/** What a row counts; money is BigInt, or text of one. */
+/** The sums of a row; money is BigInt, or text of one. */
 type Counted = Figures<string | bigint>
 /** A row needs all figures, the order of many groups one. */
 type FigureOf = (one: Counted) => number | null
@@ -116,7 +116,7 @@ async function mapInTurns<One, Made>(all: readonly One[], make: (one: One) => Ma
   return made
 }
 
-/** What works out each figure of a row, in the order of its fields. */
+/** The functions that work out each figure of a row, in the order of its fields. */
 function figuresOf({ days, hasClicks, hasCosts }: Shown): Record<string, FigureOf> {
   const costOf = (one: Counted) => (hasCosts && one.costs > 0 ? BigInt(one.cost) : null)
   const perCost = (money: bigint, cost: bigint | null) =>

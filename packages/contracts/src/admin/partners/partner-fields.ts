@@ -6,7 +6,7 @@ import { PartnerName } from '../link-fields.ts'
 
 const eventName = text(limits.event_name_chars_max).min(1)
 
-/** What a postback is made of. */
+/** The parts of a postback. */
 const postback = {
   app_id: z.string(),
   partner: PartnerName.describe('The partner of the links, as in `link create`.'),

@@ -4,7 +4,7 @@ import { frozenDaysSql, frozenSql } from '../../attribution/frozen-clicks.ts'
 import { type DaysOfApp, onDays } from './days-of-app.ts'
 import { countedSql, isPurchase } from './money.ts'
 
-/** What the lists of settled campaigns and clicks are by. A request that asks for more reads raw rows. */
+/** The dimensions of the lists of settled campaigns and clicks. A request that asks for more reads raw rows. */
 export const campaignLists = {
   campaigns: ['partner', 'campaign'],
   countries: ['partner', 'campaign', 'country'],
