@@ -9,12 +9,14 @@ const checks: Check[] = [
   ['types of the panel', 'tsc', '--noEmit', '-p', 'packages/panel'],
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
+  // Kept, so that no service which tests start builds it beside them.
+  ['build of the panel', 'node', 'packages/panel/server/build.ts'],
   ...generated.map(([what, program]): Check => [what, 'node', program, '--check']),
 ]
 
 const help = `npm run check
 
-Checks types, format, lint, unused code and generated files. Shows all problems, not only the first.
+Checks types, format, lint, unused code and generated files, and builds the panel. Shows all problems, not only the first.
 npm run format fixes format and lint. npm run dump writes the generated files.`
 
 interface Outcome {

@@ -29,7 +29,7 @@ export async function openBrowser(): Promise<Browser> {
   // Chromium has no sandbox of its own when root runs it. It reads nothing but our pages here.
   return chromium.launch({
     executablePath: await findChromium(),
-    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    args: ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu'],
   })
 }
 

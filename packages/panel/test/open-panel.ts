@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Role } from '@tributary/contracts/admin/people/roles'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import type { Browser, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { openBrowser, openWindow, type Watched } from './browser.ts'
 
 export const password = 'a long password of Ada 17'
@@ -42,6 +42,8 @@ function aroundPanel(browser: Browser, url: string, demo: Record<string, string>
   /** A window of a person with these roles in the demo company; an operator has none there. */
   async function windowOf(roles: readonly Role[], expected = /status of 401/, email = `${roles[0]}@example.com`) {
     const opened = await openWindow(browser, expected)
+    // Left open, its page would ask on and on beside the other tests.
+    onTestFinished(() => opened.context.close())
     let csrf_token = ''
     const post = async (path: string, data: object) => {
       const headers = { origin: url, 'x-csrf-token': csrf_token }

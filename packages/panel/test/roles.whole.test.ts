@@ -43,7 +43,7 @@ await describeWith('Chromium', openPanel, ({ windowOf }) => {
         if (role !== 'analyst' && alike.has(name)) continue
         await links.nth(n).click()
         await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
-        await page.locator('#page > *').first().waitFor()
+        await page.locator('#page[aria-busy=false] > *').first().waitFor()
         await page.locator('.skeleton').first().waitFor({ state: 'detached' })
         for (const control of changes)
           if ((await page.getByRole('button', { name: control, exact: true }).count()) > 0) controls.add(control)

@@ -18,7 +18,7 @@ beforeAll(async () => {
   stage = await openReportStage()
   await write('earlier')
   await stage.settle()
-  for (const { app_id } of stories) expect(await openDays(app_id)).toEqual([])
+  for (const one of apps) expect(await openDays(one)).toEqual([])
   await write('later')
 })
 afterAll(() => stage.close())
@@ -144,41 +144,75 @@ const changes: Record<string, Change> = {
 }
 
 const days = [0, 2, 7]
-const whole = { since_ms: on(-5), until_ms: on(40) }
-/** Asked in turn. */
-const others: Question[] = [
-  { ...whole, group: 'week', days },
-  { since_ms: on(0, 11 * hour_ms), until_ms: on(8, 1), days },
-]
+/** An app has several stories, each in days that no other one has an event in: a statement costs the same for all of them. */
+const story_days = 64
+const stories_of_app = 5
 
 const isSameRate = (a: Rate, b: Rate) => a.currency === b.currency && a.day === b.day
+const atDay = (n: number, moved_ms: number) => on(n) - moved_ms
 
-/** An app of its own for each change, before and after it. */
-const stories = Object.entries(changes).map(([name, change], app) => {
+/** Those with rates come last in time, since a rate holds for all later days. */
+const ordered = Object.entries(changes).toSorted(([, a], [, b]) => Number('rates' in b) - Number('rates' in a))
+const app_count = Math.ceil(ordered.length / stories_of_app)
+
+/** The same cast for each change, before and after it, so many days earlier than in `before`. */
+const stories = ordered.map(([name, change], n) => {
+  const [app, place] = [n % app_count, Math.floor(n / app_count)]
+  const moved_ms = place * story_days * day_ms
   const given = before()
   const { events = [], decisions = [], rates = [] } = change
   const kept = given.rates.filter((one) => !rates.some((other) => isSameRate(one, other)))
-  const place = (decision: DecidedInstall, n: number) => ({ ...decision, app, place: n })
-  const move = (one: SentEvent) => ({ ...one, app })
+  const own = (name: string) => `${name}-${place}`
+  const move = (one: SentEvent): SentEvent => ({
+    ...{ ...one, app, install_uuid: own(one.install_uuid), event_ts_ms: one.event_ts_ms - moved_ms },
+    transaction_id: one.transaction_id && own(one.transaction_id),
+  })
+  const decide = (one: DecidedInstall): DecidedInstall => ({
+    ...{ ...one, app, install_uuid: own(one.install_uuid), installed_at_ms: one.installed_at_ms - moved_ms },
+  })
   // The gateway received it after all that is settled, as later events are, unless a change says otherwise.
   const later = (one: SentEvent) => ({ ...move(one), received_at_ms: one.received_at_ms + 1000 })
-  const then = decisions.map((decision, n) => place(decision, given.decisions.length + n))
   return {
-    ...{ name, app, app_id: newAppId(), rates: [...kept, ...rates] },
-    earlier: { events: given.events.map(move), decisions: given.decisions.map(place) },
-    later: { events: events.map(later), decisions: then },
+    ...{ name, app, moved_ms },
+    rates: [...kept, ...rates].map((one) => ({ ...one, day: dayOf(Date.parse(one.day) - moved_ms) })),
+    earlier: { events: given.events.map(move), decisions: given.decisions.map(decide) },
+    later: { events: events.map(later), decisions: decisions.map(decide) },
   }
 })
-type Story = (typeof stories)[number]
+
+/** Every app with its stories. */
+const apps = [...Map.groupBy(stories, ({ app }) => app)].map(([app, own]) => ({
+  ...{ app, app_id: newAppId(), stories: own, names: own.map(({ name }) => name).join('; after ') },
+  rates: own.flatMap(({ rates }) => rates),
+  ...placed(own),
+}))
+type App = (typeof apps)[number]
+
+/** What is written before and after the changes, and the place of each decision among those of the app. */
+function placed(own: typeof stories) {
+  let place = 0
+  const partOf = (name: 'earlier' | 'later') => ({
+    events: own.flatMap((one) => one[name].events),
+    decisions: own.flatMap((one) => one[name].decisions).map((one) => ({ ...one, place: place++ })),
+  })
+  return { earlier: partOf('earlier'), later: partOf('later') }
+}
+
+const whole = { since_ms: atDay(-5, (stories_of_app - 1) * story_days * day_ms), until_ms: on(40) }
+/** Asked in turn, of the days of one story. */
+const othersOf = (moved_ms: number): Question[] => [
+  { since_ms: atDay(-5, moved_ms), until_ms: atDay(40, moved_ms), group: 'week', days },
+  { since_ms: atDay(0, moved_ms) + 11 * hour_ms, until_ms: atDay(8, moved_ms) + 1, days },
+]
 
 const write = (part: 'earlier' | 'later') =>
   stage.write(
-    { events: stories.flatMap((one) => one[part].events), decisions: stories.flatMap((one) => one[part].decisions) },
-    stories.map(({ app_id }) => app_id),
+    { events: apps.flatMap((one) => one[part].events), decisions: apps.flatMap((one) => one[part].decisions) },
+    apps.map(({ app_id }) => app_id),
   )
 
 async function compareAll(
-  { name, app, app_id, rates, earlier, later }: Story,
+  { app, app_id, names, rates, earlier, later }: App,
   questionsOf: (n: number) => readonly Question[] = () => [whole],
 ): Promise<void> {
   stage.rates = rates
@@ -189,36 +223,38 @@ async function compareAll(
   for (const [n, report] of reportNames.filter((name) => name !== 'skan' && name !== 'costs').entries()) {
     for (const { days, ...question } of questionsOf(n)) {
       const of_report = { ...question, ...('days' in reports[report] && days && { days }) }
-      await stage.compare({ history, app, app_id, note: name }, report, of_report)
+      await stage.compare({ history, app, app_id, note: names }, report, of_report)
     }
   }
 }
 
 describe('settle everything, then change one thing, and ask at once', () => {
-  test.each(stories)('after $name every row of every report is right', (story) => {
-    const other = others[Math.floor(story.app / 8) % others.length]!
-    // Some of the reports of each change: all of them meet each of the other questions after several changes.
-    return compareAll(story, (n) => [whole, ...((story.app + n) % 8 < roundsOf(1) ? [other] : [])])
+  test.each(apps)('after $names every row of every report is right', (one) => {
+    // Some of the stories for each report: all reports meet each of the other questions after several changes.
+    const othersAt = (n: number) => othersOf(one.stories[n % one.stories.length]!.moved_ms)
+    const other = (n: number) => othersAt(n)[(one.app + n) % 2]!
+    return compareAll(one, (n) => [
+      whole,
+      ...Array.from({ length: roundsOf(1) }, (_, round) => other(one.app + n + round)),
+    ])
   })
 })
 
 test('settled again after changed verdicts, every row of every report is right', async () => {
   await stage.settle()
-  const changed = stories.filter(({ later }) => later.decisions.length > 0)
-  // Some of the reports of each story: all of them meet several kinds of verdicts.
-  for (const [at, story] of changed.entries())
-    await compareAll(story, (n) => ((at + n) % 3 < roundsOf(1) ? [whole] : []))
+  // Some of the reports of each app: all of them meet several kinds of verdicts.
+  for (const one of apps) await compareAll(one, (n) => ((one.app + n) % 2 < roundsOf(1) ? [whole] : []))
 })
 
-/** Payments of the first story, after all of them. */
+/** Payments of the first app, after all of its stories. */
 const late: SentEvent[] = []
 
 test.each(['revenue', 'ltv'] as const)(
   'a day that is settled again while %s reads it counts no payment twice',
   async (report) => {
     await stage.settle()
-    const { app, app_id, rates, earlier } = stories[0]!
-    late.push({ ...paid('a', on(2), 4), app, received_at_ms: now_ms + 1000 * (late.length + 1) })
+    const { app, app_id, rates, earlier, later } = apps[0]!
+    late.push({ ...paid('a-0', on(2), 4), app, received_at_ms: now_ms + 1000 * (late.length + 1) })
     await stage.write({ events: late.slice(-1), decisions: [] }, [app_id])
     let settled_again = false
     stage.beforeStatement = async (sql) => {
@@ -227,7 +263,10 @@ test.each(['revenue', 'ltv'] as const)(
       await stage.settle()
     }
     stage.rates = rates
-    const history = { events: [...earlier.events, ...late], decisions: earlier.decisions }
+    const history = {
+      events: [...earlier.events, ...later.events, ...late],
+      decisions: [...earlier.decisions, ...later.decisions],
+    }
     await stage.compare({ history, app, app_id, note: 'settled again' }, report, {
       ...whole,
       ...(report === 'ltv' && { days }),
@@ -237,15 +276,17 @@ test.each(['revenue', 'ltv'] as const)(
 )
 
 /** Days with data that a report works out now, although they are settled; otherwise the tests above would prove nothing. */
-async function openDays(app_id: string): Promise<string[]> {
-  const range = { app_id, from: dayOf(on(-5)), to: dayOf(on(40)) }
-  const money_days = [1, 2, 3, 8, 9].map((n) => dayOf(on(n)))
+async function openDays({ app_id, stories }: App): Promise<string[]> {
+  const range = { app_id, from: dayOf(whole.since_ms), to: dayOf(whole.until_ms) }
+  const daysOf = (...numbers: number[]) =>
+    stories.flatMap(({ moved_ms }) => numbers.map((n) => dayOf(atDay(n, moved_ms))))
+  const [install_days, money_days] = [daysOf(0, 1, 3), daysOf(1, 2, 3, 8, 9)]
   const withData: Record<FigureName, string[]> = {
-    installs: [0, 1, 3].map((n) => dayOf(on(n))),
-    uniques: [0, 1, 2, 3, 8, 9].map((n) => dayOf(on(n))),
+    installs: install_days,
+    uniques: daysOf(0, 1, 2, 3, 8, 9),
     money: money_days,
     payments: money_days,
-    campaigns: [0, 1, 3].map((n) => dayOf(on(n))),
+    campaigns: install_days,
     clicks: [],
     earnings: money_days,
   }
@@ -254,7 +295,7 @@ async function openDays(app_id: string): Promise<string[]> {
     const { settled_days } = await findSettled(stage.clickhouse, figure, range)
     open.push(...dates.filter((day) => !settled_days.includes(day)).map((day) => `${figure} ${day}`))
   }
-  const pairs = withData.installs.flatMap((day) => [1, 7, 30].map((n) => `${day} ${n}`))
+  const pairs = install_days.flatMap((day) => [1, 7, 30].map((n) => `${day} ${n}`))
   for (const name of ['cohorts', 'campaign_cohorts'] as const) {
     const { settled } = await findSettledCohorts(stage.clickhouse, name, { ...range, numbers: [1, 7, 30] })
     open.push(...pairs.filter((pair) => !settled.some(({ day, n }) => pair === `${day} ${n}`)))

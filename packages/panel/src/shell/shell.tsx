@@ -32,6 +32,7 @@ export function Shell() {
 function Inside() {
   const place = usePlace()
   const { pathname, href } = useRouterState({ select: ({ location }) => location })
+  const isComing = useRouterState({ select: ({ isLoading }) => isLoading })
   const page = findPage(pathname)
   useEffect(() => keepLastPage(href), [href])
   useEffect(() => {
@@ -60,7 +61,7 @@ function Inside() {
         {isClockWrong() && (
           <p className="notice">The clock of this browser is wrong. Dates follow the clock of the service.</p>
         )}
-        <main id="page" className="page" tabIndex={-1}>
+        <main id="page" className="page" tabIndex={-1} aria-busy={isComing}>
           <PageOfApp place={place} />
         </main>
       </div>
