@@ -39,8 +39,8 @@ const engineArguments = [
   '--background_pool_size=2',
   // Pauses until a delete or a merge that found the background pool full tries again: by default 0.1 to 1.1 s, in which the delete
   // holds a session.
-  '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=0.02',
-  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.02',
+  '--background_processing_pool_thread_sleep_seconds_if_nothing_to_do=0.1',
+  '--background_processing_pool_task_sleep_seconds_when_no_work_random_part=0.1',
   // Settings of tables are not taken as arguments.
   `--config-file=${join(import.meta.dirname, 'embedded-engine.xml')}`,
 ]
