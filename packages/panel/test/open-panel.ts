@@ -18,7 +18,8 @@ const api = '/admin/api/v1'
 export async function openPanel() {
   const browser = await openBrowser()
   const data_dir = mkdtempSync(join(tmpdir(), 'tributary-panel-'))
-  const service = await startStandaloneProcess({ data_dir })
+  const env = { TRIBUTARY_POSTBACK_ALLOWED_NETWORKS: '127.0.0.1' }
+  const service = await startStandaloneProcess({ data_dir, env })
   const stop = async () => {
     await browser.close()
     await service.stop('SIGTERM')

@@ -27,6 +27,8 @@ const pagesOf = (demo: Record<string, string>): Record<string, PagePath[]> => ({
   'the set-up': [
     [`links?open=${demo.LINK_ID}`, '.qr'],
     ['links?open=new', 'form'],
+    ['partners?open=%2B', 'form'],
+    ['partners?open=acme', '.snippet'],
     ['costs', '.snippet'],
     ['cv-schema', 'form'],
     [`apps?open=${demo.APP_ID}`, '.plain-table'],
@@ -43,7 +45,13 @@ const pagesOf = (demo: Record<string, string>): Record<string, PagePath[]> => ({
 })
 
 await describeWith('Chromium', openPanel, (panel) => {
-  beforeAll(() => sendHostile(panel))
+  beforeAll(async () => {
+    await sendHostile(panel)
+    await panel.admin('PUT', '/partners', {
+      ...{ app_id: panel.demo.APP_ID, partner: 'acme', method: 'POST', hmac_secret: 'secret' },
+      postback_url: 'https://127.0.0.1:9/postback?click={ext_click_id}&event={event_name}',
+    })
+  })
 
   it.each(Object.entries(pagesOf(panel.demo)))(
     'shows %s without a barrier, narrow and wide, dark and light, with hostile texts, and breaks no rule of its policy',

@@ -5,20 +5,23 @@ import { openPanel } from './open-panel.ts'
 
 const numbers = ['Overview', 'Performance', 'Cohorts', 'Lifetime value', 'Events', 'SKAN']
 const traffic = ['Live', 'Installs', 'Fraud', 'Find']
-const setUp = ['Links', 'Costs', 'CV schema', 'Apps and keys']
+const setUp = ['Links', 'Partners', 'Costs', 'CV schema', 'Apps and keys']
 
 /** The rail of each role (docs/people.md#roles), and the controls of changes that it finds in there. */
 const roles: Record<Role, { rail: string[]; controls: string[] }> = {
   owner: {
     rail: [...numbers, ...traffic, ...setUp, 'Companies', 'Privacy', 'People', 'Audit log', 'Health'],
-    controls: ['New link', 'Compare with the live one', 'Keys and settings', 'Save', 'Look', 'Invite'],
+    controls: ['New link', 'New partner', 'Compare with the live one', 'Keys and settings', 'Save', 'Look', 'Invite'],
   },
   admin: {
     rail: [...numbers, ...traffic, ...setUp, 'Companies', 'Audit log', 'Health'],
-    controls: ['New link', 'Compare with the live one', 'Keys and settings', 'Save'],
+    controls: ['New link', 'New partner', 'Compare with the live one', 'Keys and settings', 'Save'],
   },
-  marketer: { rail: [...numbers, ...traffic, ...setUp, 'Health'], controls: ['New link', 'Compare with the live one'] },
-  analyst: { rail: [...numbers, ...traffic, ...setUp, 'Health'], controls: [] },
+  marketer: {
+    rail: [...numbers, ...traffic, ...setUp, 'Health'],
+    controls: ['New link', 'New partner', 'Compare with the live one'],
+  },
+  analyst: { rail: [...numbers, ...traffic, ...setUp.filter((name) => name !== 'Partners'), 'Health'], controls: [] },
   privacy: { rail: ['Overview', 'Find', 'Apps and keys', 'Privacy', 'Health'], controls: ['Look'] },
   operator: { rail: ['Overview', 'Companies', 'People', 'Audit log', 'Health'], controls: ['New company', 'Invite'] },
 }

@@ -1,5 +1,8 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import { openPanel, password, totp } from './open-panel.ts'
 
 /** A schema with one value that means something. */
@@ -93,6 +96,48 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, demo, url }) => {
     expect(other.url()).toBe(address)
     await page.getByRole('button', { name: 'Remove the view Spring of acme' }).click()
     await other.getByRole('link', { name: 'Spring of acme' }).waitFor({ state: 'detached' })
+    expect(faults).toEqual([])
+  })
+
+  it('sets a partner while its postback is shown, sends it a test, and shows the log', async () => {
+    const heard: string[] = []
+    const server = createServer((request, answer) => {
+      heard.push(`${request.method} ${request.url} ${request.headers['x-tributary-test']}`)
+      answer.writeHead(heard.length === 1 ? 500 : 200).end('got it')
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void server.close())
+    await once(server, 'listening')
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+    const { page, open, faults } = await windowOf(['marketer'], /status of 40[01]/, 'media@example.com')
+    await open(`partners?app=${demo.APP_ID}`, '[role=grid]')
+    await page.getByRole('button', { name: 'New partner' }).click()
+    await page.getByLabel('Partner', { exact: true }).fill('acme')
+    await page.getByLabel('Postback URL').fill(`${address}/heard?{nope}`)
+    await page.getByRole('alert').getByText('postback_url').waitFor()
+    await page.getByLabel('Postback URL').fill(`${address}/heard?click={click_id}&event={event_name}`)
+    await page.getByText(/heard\?click=[\w-]+&event=install/).waitFor()
+    await page.getByLabel('Events').fill('install, level up')
+    await page.getByLabel('HMAC secret').fill('shh')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('heading', { level: 2, name: 'acme' }).waitFor()
+    const { partners } = await admin<{ partners: object[] }>('GET', `/partners?app_id=${demo.APP_ID}`)
+    expect(partners).toMatchObject([{ partner: 'acme', events: ['install', 'level up'], signed: true, method: 'GET' }])
+
+    const grid = page.getByRole('grid', { name: 'Deliveries' })
+    for (const status of ['500', '200']) {
+      await page.getByRole('button', { name: 'Send a test' }).click()
+      await page
+        .getByRole('status')
+        .filter({ hasText: `, ${status}` })
+        .waitFor()
+      await grid.getByRole('row').filter({ hasText: status }).first().waitFor()
+    }
+    expect(heard).toEqual([1, 2].map(() => expect.stringMatching(/^GET \/heard\?click=[^&]+&event=install 1$/)))
+
+    await page.getByRole('button', { name: 'Remove acme' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('No partner is notified yet.').waitFor()
     expect(faults).toEqual([])
   })
 

@@ -75,6 +75,10 @@ export const pages = [
     ...{ of_app: true, dated: true, load: () => import('./links/page.tsx') },
   },
   {
+    ...{ name: 'partners', title: 'Partners', key: 'd', group: 'Set-up', roles: routes.listPartners.roles },
+    ...{ of_app: true, load: () => import('./partners/page.tsx') },
+  },
+  {
     ...{ name: 'costs', title: 'Costs', key: 'm', group: 'Set-up', roles: routes.costsOfApp.roles, of_app: true },
     ...{ dated: true, load: () => import('./costs/page.tsx') },
   },
