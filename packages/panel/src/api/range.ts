@@ -2,7 +2,7 @@ import { serverNow } from './clock.ts'
 
 export const day_ms = 86_400_000
 
-export const presets = ['1d', '7d', '14d', '30d', '90d', 'month'] as const
+export const presets = ['1d', 'yesterday', '7d', '14d', '30d', '90d', 'month', 'last-month'] as const
 export type Preset = (typeof presets)[number]
 const defaultPreset: Preset = '7d'
 
@@ -34,17 +34,21 @@ export const isCustom = ({ from, to }: RangeWords): boolean => {
 }
 
 /**
- * The window of an address. Presets end at the next UTC midnight by the clock of the service: the same request comes again all
+ * The window of an address. Presets begin and end at UTC midnight by the clock of the service: the same request comes again all
  * day, so its answer can be confirmed by its tag.
  */
 export function windowOf(words: RangeWords, now_ms = serverNow()): Window {
   const [first, last] = [dayOf(words.from), dayOf(words.to)]
   if (isCustom(words) && first !== null && last !== null) return { since_ms: first, until_ms: last + day_ms }
   const until_ms = Math.floor(now_ms / day_ms) * day_ms + day_ms
-  const preset = presetOf(words)
-  if (preset !== 'month') return { since_ms: until_ms - Number.parseInt(preset, 10) * day_ms, until_ms }
   const now = new Date(now_ms)
-  return { since_ms: Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), 1), until_ms }
+  /** The first day of a month, counted from this one. */
+  const month = (n: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + n, 1)
+  const preset = presetOf(words)
+  if (preset === 'month') return { since_ms: month(0), until_ms }
+  if (preset === 'last-month') return { since_ms: month(-1), until_ms: month(0) }
+  if (preset === 'yesterday') return { since_ms: until_ms - 2 * day_ms, until_ms: until_ms - day_ms }
+  return { since_ms: until_ms - Number.parseInt(preset, 10) * day_ms, until_ms }
 }
 
 /** The window before, of the same length. */

@@ -7,11 +7,13 @@ const rangeChoice = popup(() => import('./popups/range-choice.tsx'))
 
 export const presetNames: Record<Preset, string> = {
   '1d': 'Today',
+  yesterday: 'Yesterday',
   '7d': '7 days',
   '14d': '14 days',
   '30d': '30 days',
   '90d': '90 days',
   month: 'This month',
+  'last-month': 'Last month',
 }
 
 /** The window of all reports of a page: presets, or days of a calendar. Days are UTC, and it says so. */

@@ -7,11 +7,14 @@ import {
   CalendarGridHeader,
   CalendarHeaderCell,
   CalendarHeading,
+  Form,
   RangeCalendar,
 } from 'react-aria-components'
 import { serverNow } from '../../api/clock.ts'
 import { limits } from '../../api/declared/limits.ts'
 import { toDay } from '../../api/range.ts'
+import { givenOf } from '../../parts/given.ts'
+import { TextInput } from '../../parts/text-input.tsx'
 
 interface RangeDaysProps {
   first: string
@@ -19,8 +22,16 @@ interface RangeDaysProps {
   onChange: (from: string, to: string) => void
 }
 
-/** Days of a calendar, UTC. */
+/** Days of a calendar, UTC, or as they are typed. */
 export default function RangeDays({ first, last, onChange }: RangeDaysProps) {
+  const today = toDay(serverNow())
+  /** At most as many days as a report takes, the last ones. */
+  const choose = (from: string, to: string) => {
+    const earliest = parseDate(to)
+      .subtract({ days: limits.report_window_days_max - 1 })
+      .toString()
+    onChange(from < earliest ? earliest : from, to)
+  }
   return (
     <div>
       <RangeCalendar
@@ -28,12 +39,9 @@ export default function RangeDays({ first, last, onChange }: RangeDaysProps) {
         className="calendar"
         defaultValue={{ start: parseDate(first), end: parseDate(last) }}
         defaultFocusedValue={parseDate(last)}
-        maxValue={parseDate(toDay(serverNow()))}
+        maxValue={parseDate(today)}
         firstDayOfWeek="mon"
-        onChange={({ start, end }) => {
-          const earliest = end.subtract({ days: limits.report_window_days_max - 1 })
-          onChange((start.compare(earliest) < 0 ? earliest : start).toString(), end.toString())
-        }}
+        onChange={({ start, end }) => choose(start.toString(), end.toString())}
       >
         <header>
           <Button slot="previous" className="button small">
@@ -49,6 +57,21 @@ export default function RangeDays({ first, last, onChange }: RangeDaysProps) {
           <CalendarGridBody>{(date) => <CalendarCell date={date} className="day" />}</CalendarGridBody>
         </CalendarGrid>
       </RangeCalendar>
+      <Form
+        className="line"
+        onSubmit={(event) => {
+          event.preventDefault()
+          const given = givenOf(event.currentTarget)
+          const [from = today, to = today] = [given('from'), given('to')].toSorted()
+          choose(from, to)
+        }}
+      >
+        <TextInput name="from" type="date" label="From" defaultValue={first} isRequired />
+        <TextInput name="to" type="date" label="To" defaultValue={last} isRequired />
+        <Button type="submit" className="button small">
+          Show
+        </Button>
+      </Form>
       <p className="quiet">Days are UTC. At most {limits.report_window_days_max} days.</p>
     </div>
   )
