@@ -287,6 +287,8 @@ export const limits = {
   kept_clicks_max: 20,
   /** Maximum of their JSON: the weakest beyond it are left out. */
   kept_clicks_bytes_max: 16 * 1024,
+  /** Moves between partners of a what-if that are explained. */
+  what_if_moves_max: 10,
   /** How long an install waits for a click that we signed. */
   pending_ms_max: day_ms,
   /** Window between a click and an install, of an app or of one link: 30 days. */

@@ -16,5 +16,8 @@ export type Attributed = Omit<Decision, 'decided_at' | 'decided_at_ms'>
 /** True when two decisions of an install differ only in when they were made. */
 export const saysTheSame = (a: Attributed, b: Attributed): boolean => isDeepStrictEqual(contentOf(a), contentOf(b))
 
+/** True when two decisions give an install other verdicts, or only one of them gives it any. */
+export const hasOtherVerdict = (a: Attributed, b: Attributed): boolean => !isDeepStrictEqual(a.verdict, b.verdict)
+
 const contentOf = ({ decided_at: _at, decided_at_ms: _ms, ...content }: Attributed & Partial<Decision>): Attributed =>
   content

@@ -1,4 +1,5 @@
 import { topics } from '@tributary/contracts/topics'
+import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { erasedRecordsResource } from '@tributary/erasure/erased-records'
 import { clickhouseEngine } from '@tributary/service-kit/resources/clickhouse'
 import { geoResource } from '@tributary/service-kit/resources/geo'
@@ -12,7 +13,6 @@ import { countriesJob } from './jobs/countries.ts'
 import { floodingJob } from './jobs/flooding.ts'
 import { pendingJob } from './jobs/pending.ts'
 import { redecisionsJob } from './jobs/redecisions.ts'
-import { clickhouseLookups } from './lookups/clickhouse-lookups.ts'
 import { watchRedecisions } from './metrics.ts'
 import { createWriterWait } from './writer-wait.ts'
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { DecidedInstall } from '@tributary/deciding/decide-in-order'
+import type { Evidence } from '@tributary/deciding/evidence'
 import { attribute } from '@tributary/domain/attribute/attribute'
 import { afterEach, expect, test, vi } from 'vitest'
-import type { DecidedInstall } from '../src/steps/decide-in-order.ts'
-import type { Evidence } from '../src/steps/evidence.ts'
 import { findTouched } from '../src/steps/find-touched.ts'
 import { memoryLookups } from './model/memory-lookups.ts'
 import { app_id, click, install, t0 } from './model/story.ts'
@@ -42,7 +42,7 @@ test('others get their turn while the installs that see changed clicks are looke
   let turns = 0
   const finding = findTouched(
     lookups,
-    { app, facts: [], again: new Set(), isErasedClick: () => false },
+    { app, facts: [], again: new Set(), windowsOf: (_install, newest) => newest!.windows, isErasedClick: () => false },
     evidence,
     decided,
   )

@@ -1,6 +1,6 @@
+import { indexClicks } from '@tributary/deciding/index-clicks'
 import { candidatesOf } from '@tributary/domain/attribute/match-click'
 import { expect, test } from 'vitest'
-import { indexClicks } from '../src/steps/index-clicks.ts'
 import { click, day_ms, hour_ms, install, t0 } from './model/story.ts'
 
 const windows = { click_ms: 7 * day_ms, probabilistic: true, probabilistic_ms: day_ms }

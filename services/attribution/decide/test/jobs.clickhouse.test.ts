@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { InstallFact } from '@tributary/contracts/attribution/found'
 import type { FraudFlag } from '@tributary/contracts/attribution/verdict'
+import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { attribute } from '@tributary/domain/attribute/attribute'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { factColumns, factLine } from '@tributary/tables/attribution/facts'
@@ -12,7 +13,6 @@ import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { floodingJob } from '../src/jobs/flooding.ts'
 import { pendingJob } from '../src/jobs/pending.ts'
-import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
 import { click, day_ms, hour_ms, install, t0, token } from './model/story.ts'
 
 let clickhouse: TestClickhouse

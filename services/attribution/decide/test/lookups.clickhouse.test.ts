@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import { limits } from '@tributary/contracts/limits'
+import { type AppWork, loadFacts } from '@tributary/deciding/evidence'
+import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { otherOf } from '@tributary/domain/attribute/install-of'
 import { clickRanges } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
@@ -12,8 +14,6 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { clickhouseLookups } from '../src/lookups/clickhouse-lookups.ts'
-import { type AppWork, loadFacts } from '../src/steps/evidence.ts'
 import { fewMakeACrowd, story, tell } from './model/arrivals.ts'
 import { memoryLookups } from './model/memory-lookups.ts'
 import { click, day_ms, hour_ms, install, t0 } from './model/story.ts'
@@ -118,7 +118,13 @@ test('of many installs that each tell of the same thousand users a batch reads f
     },
   }
   const app = { app_id, company_apps: [app_id] } as unknown as AppWork['app']
-  const work: AppWork = { app, facts: [later], again: new Set(), isErasedClick: () => false }
+  const work: AppWork = {
+    app,
+    facts: [later],
+    again: new Set(),
+    windowsOf: (_install, newest) => newest!.windows,
+    isErasedClick: () => false,
+  }
   const { facts } = (await loadFacts(clickhouseLookups(counting), work)).neighbours
   expect(read).toBeLessThan(15_000)
   expect([...facts.values()].flat().length).toBeLessThan(500)

@@ -4,6 +4,7 @@ import { clickRoutes } from './clicks.ts'
 import { findRoutes } from './find.ts'
 import { appInstallRoutes } from './installs.ts'
 import { overviewRoutes } from './overview.ts'
+import { whatIfRoutes } from './what-if.ts'
 
 /** The routes below `/admin/api/v1` that show reports and rows of apps. report-api answers them. */
 export const rowRoutes = {
@@ -12,4 +13,5 @@ export const rowRoutes = {
   ...findRoutes,
   ...overviewRoutes,
   ...clickRoutes,
+  ...whatIfRoutes,
 } satisfies Routes

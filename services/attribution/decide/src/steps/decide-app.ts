@@ -1,13 +1,14 @@
 import type { Broker } from '@tributary/broker/broker'
 import type { DecidedAt } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
+import { decideInOrder } from '@tributary/deciding/decide-in-order'
+import { type AppWork, type KnownFacts, loadEvidence, loadFacts } from '@tributary/deciding/evidence'
+import type { Lookups } from '@tributary/deciding/lookups/lookups'
+import { windowsOf } from '@tributary/domain/attribute/attribute'
 import type { Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { Geo } from '@tributary/geo/geo'
 import type { RedecisionList, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 import type { AttributionApps } from '@tributary/tenancy/attribution/attribution-apps'
-import type { Lookups } from '../lookups/lookups.ts'
-import { decideInOrder } from './decide-in-order.ts'
-import { type AppWork, type KnownFacts, loadEvidence, loadFacts } from './evidence.ts'
 import { findTouched } from './find-touched.ts'
 import type { Landed } from './landed.ts'
 import { publishDecisions } from './publish.ts'
@@ -48,7 +49,10 @@ export async function loadApp(
   if (app === null) return { unknown: facts.length + entries.length }
   const again = new Set(entries.map(({ install_uuid }) => install_uuid))
   const isErasedClick = (id: string) => tombstones.isErasedClick(app_id, id)
-  const work = { app, facts, again, isErasedClick }
+  const work: AppWork = {
+    ...{ app, facts, again, isErasedClick },
+    windowsOf: (install, newest) => windowsOf(install, newest, (ms) => app.settingsAt(ms)),
+  }
   return { work, known: await loadFacts(lookups, work) }
 }
 

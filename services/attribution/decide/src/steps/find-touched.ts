@@ -1,5 +1,8 @@
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
+import type { DecidedInstall } from '@tributary/deciding/decide-in-order'
+import type { AppWork, Evidence } from '@tributary/deciding/evidence'
+import type { Lookups } from '@tributary/deciding/lookups/lookups'
 import { clickWindowsOf } from '@tributary/domain/attribute/attribute'
 import { installOf } from '@tributary/domain/attribute/install-of'
 import { methodOf } from '@tributary/domain/attribute/match-click'
@@ -7,9 +10,6 @@ import { clickKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Claim } from '@tributary/domain/attribute/verdict'
 import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { InstallOfApp } from '@tributary/tables/attribution/redecisions'
-import type { Lookups } from '../lookups/lookups.ts'
-import type { DecidedInstall } from './decide-in-order.ts'
-import type { AppWork, Evidence } from './evidence.ts'
 
 /** A click whose owner has changed; installs up to `since` are not touched by that. */
 interface ChangedClick {

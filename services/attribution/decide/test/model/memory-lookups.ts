@@ -1,13 +1,13 @@
 import type { Decision, KeptClick } from '@tributary/contracts/attribution/decision'
 import type { Fact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
+import type { Flood, Lookups } from '@tributary/deciding/lookups/lookups'
 import { nearestClicks } from '@tributary/domain/attribute/candidates'
 import { decidingAliases } from '@tributary/domain/attribute/install-of'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
 import { clickKeys, factKeys } from '@tributary/domain/attribute/match-keys'
 import { byInstall } from '@tributary/domain/attribute/verdict'
 import type { KeyFact } from '@tributary/tables/attribution/key-facts'
-import type { Flood, Lookups } from '../../src/lookups/lookups.ts'
 
 /** The tables that `Lookups` reads, in memory. */
 export interface MemoryTables {

@@ -2,9 +2,12 @@ import type { Broker } from '@tributary/broker/broker'
 import type { InsertBlock } from '@tributary/clickhouse/clickhouse'
 import { Decision, type KeptClick } from '@tributary/contracts/attribution/decision'
 import { type Fact, Found, type InstallFact } from '@tributary/contracts/attribution/found'
+import type { AttributionSettings } from '@tributary/contracts/attribution/settings'
+import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock, addressNetwork } from '@tributary/contracts/networks'
+import type { Lookups } from '@tributary/deciding/lookups/lookups'
 import { attribute, clickWindowsOf, windowsOf } from '@tributary/domain/attribute/attribute'
 import type { Attributed } from '@tributary/domain/attribute/decisions'
 import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
@@ -17,15 +20,16 @@ import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
 import type { Slice, TakenRedecision } from '@tributary/tables/attribution/redecisions'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
-import type { Lookups } from '../../src/lookups/lookups.ts'
 import { type MemoryTables, memoryLookups } from './memory-lookups.ts'
 import { app_id, company_id, day_ms, hour_ms, other_app_id } from './story.ts'
 
 /** A hosting network. */
 const hosting = '198.51.100.9'
 const geo = { lookUp: (ip: string) => ({ country: null, datacenter: ip === hosting }) }
+/** Settings of the first app that differ from those of an app without any. */
+export const own_settings: Partial<AttributionSettings> = {}
 export const apps = memoryAttributionApps([
-  { app_id, company_id },
+  { app_id, company_id, settings: own_settings },
   { app_id: other_app_id, company_id: 'co-2' },
 ])
 const log = 'installs.found.v1@a'
@@ -225,7 +229,7 @@ export function world(clock: { ms: number }, mirror?: Mirror, pick: (below: numb
 const installsOf = (facts: readonly Fact[]): Fact[][] => [
   ...Map.groupBy(facts, ({ install_uuid }) => install_uuid).values(),
 ]
-const settingsAt = (await apps.find(app_id))!.settingsAt
+export const settingsAt = (await apps.find(app_id))!.settingsAt
 
 /** Facts that see a click by one of its keys: the first after it, and the first after the time from which it is shown. */
 function firstSeeing(facts: readonly Fact[], click: KeptClick): InstallFact[] {
@@ -298,6 +302,7 @@ export function bruteForce(
   clicks: readonly KeptClick[],
   now_ms: number,
   isErasedClick: (click_id: string) => boolean = () => false,
+  windowsAt = (install: InstallFact): Windows => windowsOf(install, null, settingsAt),
 ): Record<string, Attributed> {
   const claims = new Map<string, Claim>()
   const all = installsOf(facts)
@@ -324,7 +329,7 @@ export function bruteForce(
         isErasedClick,
         isFlooded: () => false,
       },
-      windows: windowsOf(one, null, settingsAt),
+      windows: windowsAt(one),
       datacenter: judged && geo.lookUp(ip).datacenter,
       blocked:
         judged &&

@@ -7,8 +7,8 @@ import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { byTime, type Crowds } from '@tributary/domain/attribute/verdict'
 import { firstIndex } from '@tributary/domain/first-index'
 import { createPauses } from '@tributary/service-kit/service/pauses'
-import type { InstallRange, KeyedFact, Lookups } from '../lookups/lookups.ts'
 import { loadCrowds } from './crowds.ts'
+import type { InstallRange, KeyedFact, Lookups } from './lookups/lookups.ts'
 
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max

@@ -4,7 +4,7 @@ import { clueKeys, crowdOf, isCrowdedAt, rankOf } from '@tributary/domain/attrib
 import { deviceKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { byInstall, byPlace, type Crowds } from '@tributary/domain/attribute/verdict'
 import type { KeyFact, KeyFacts } from '@tributary/tables/attribution/key-facts'
-import type { Lookups } from '../lookups/lookups.ts'
+import type { Lookups } from './lookups/lookups.ts'
 
 /** What stands next to the install events of a batch, by key. */
 export interface KeyCrowds {

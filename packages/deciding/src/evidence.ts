@@ -3,7 +3,7 @@ import type { AliasFact, Fact, InstallFact } from '@tributary/contracts/attribut
 import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { addressBlock } from '@tributary/contracts/networks'
-import { clickWindowsOf, windowsOf, withKept } from '@tributary/domain/attribute/attribute'
+import { clickWindowsOf, withKept } from '@tributary/domain/attribute/attribute'
 import { withCrowds } from '@tributary/domain/attribute/crowds'
 import { isBlockedAt, sourceName } from '@tributary/domain/attribute/fraud'
 import { decidingAliases, decidingFacts, installOf, isAlias, otherOf } from '@tributary/domain/attribute/install-of'
@@ -16,18 +16,20 @@ import type { Geo } from '@tributary/geo/geo'
 import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import type { AttributionApp } from '@tributary/tenancy/attribution/attribution-apps'
-import type { Lookups } from '../lookups/lookups.ts'
 import { createPlaces } from './crowds.ts'
 import { indexClicks } from './index-clicks.ts'
+import type { Lookups } from './lookups/lookups.ts'
 import { findNeighbours, type Neighbours } from './neighbours.ts'
 
 /** What a batch says about one app. */
 export interface AppWork {
-  app: AttributionApp
+  app: Pick<AttributionApp, 'app_id' | 'company_apps' | 'clicks_deleted_before_ms'>
   /** Facts of the batch. */
   facts: readonly Fact[]
   /** Installs that are decided again. */
   again: ReadonlySet<string>
+  /** The windows by which an install is decided. */
+  windowsOf(install: InstallFact, newest: Decision | null): Windows
   /** Whether a click of the app was erased. */
   isErasedClick(click_id: string): boolean
 }
@@ -148,7 +150,7 @@ function installsOf({ facts, again }: AppWork, own: KnownFacts['own']): InstallF
 /** The same with their candidates. */
 async function openInstalls(
   lookups: Lookups,
-  { app, isErasedClick }: AppWork,
+  { app, windowsOf, isErasedClick }: AppWork,
   own: KnownFacts['own'],
   { crowdsOf }: Neighbours,
   installs: readonly InstallFact[],
@@ -161,7 +163,7 @@ async function openInstalls(
     const before = newest.get(install.install_uuid) ?? null
     const crowds = crowdsOf(install)
     const seen = withCrowds(install, crowds)
-    return { install, seen, crowds, newest: before, windows: windowsOf(install, before, (ms) => app.settingsAt(ms)) }
+    return { install, seen, crowds, newest: before, windows: windowsOf(install, before) }
   })
   const ranges = open.flatMap(({ seen, windows }) => clickRanges(seen, clickWindowsOf(windows)))
   const named = new Set(open.flatMap(({ seen }) => namedClicks(seen)))

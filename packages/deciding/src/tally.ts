@@ -1,0 +1,68 @@
+import type { WhatIf, WhatIfMove, WhatIfSide } from '@tributary/contracts/admin/rows/what-if'
+import { organic } from '@tributary/contracts/attribution/verdict'
+import { limits } from '@tributary/contracts/limits'
+import { type Attributed, hasOtherVerdict } from '@tributary/domain/attribute/decisions'
+import type { DecidedInstall } from './decide-in-order.ts'
+
+/** Counts what became of installs that were decided again: by partner, and by the partners between which they moved. */
+export function createTally() {
+  let installs = 0
+  let changed = 0
+  const partners = new Map<string, WhatIf['partners'][number]>()
+  const moves = new Map<string, WhatIfMove>()
+  const countsOf = (partner: string) => {
+    const counts = partners.get(partner) ?? { partner, before: 0, after: 0, reinstalls_before: 0, reinstalls_after: 0 }
+    partners.set(partner, counts)
+    return counts
+  }
+  return {
+    installs: () => installs,
+    take({ install: { install_uuid }, newest: before, decided: after }: DecidedInstall): void {
+      if (before === null) return
+      installs += 1
+      const [from, to] = [partnerOf(before), partnerOf(after)]
+      const [left, joined] = [countsOf(from), countsOf(to)]
+      left.before += 1
+      joined.after += 1
+      if (before.verdict?.reinstall) left.reinstalls_before += 1
+      if (after.verdict?.reinstall) joined.reinstalls_after += 1
+      if (!hasOtherVerdict(before, after)) return
+      changed += 1
+      const move = moves.get(`${from} ${to}`)
+      if (move !== undefined) move.installs += 1
+      else {
+        const example = { install_uuid, before: sideOf(before, after), after: sideOf(after, before) }
+        moves.set(`${from} ${to}`, { from, to, installs: 1, example })
+      }
+    },
+    answer: (): WhatIf => ({
+      ...{ installs, changed },
+      partners: [...partners.values()].toSorted(
+        (a, b) => b.before - a.before || b.after - a.after || byText(a.partner, b.partner),
+      ),
+      moves: [...moves.values()]
+        .toSorted((a, b) => b.installs - a.installs || byText(a.from, b.from) || byText(a.to, b.to))
+        .slice(0, limits.what_if_moves_max),
+    }),
+  }
+}
+
+const byText = (a: string, b: string): number => Number(a > b) - Number(a < b)
+
+/** An install that waits counts as organic, as its money does. */
+const partnerOf = ({ verdict }: Attributed): string => verdict?.partner ?? organic
+
+function sideOf({ verdict, pending, candidates }: Attributed, other: Attributed): WhatIfSide {
+  const { partner, attribution_type, campaign, click_id, reinstall, fraud_flags } = verdict ?? waiting
+  const other_click_id = other.verdict?.click_id ?? null
+  const lost = candidates.find((one) => one.click_id === other_click_id && one.outcome === 'lost')
+  return {
+    ...{ partner, attribution_type, campaign, click_id, reinstall, fraud_flags, pending },
+    reason: lost?.reason ?? null,
+  }
+}
+
+const waiting = {
+  ...{ partner: organic, attribution_type: organic, campaign: null, click_id: null },
+  ...{ reinstall: false, fraud_flags: [] },
+} as const satisfies Partial<NonNullable<Attributed['verdict']>>

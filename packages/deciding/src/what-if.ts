@@ -1,0 +1,115 @@
+import type { WhatIf, WhatIfSettings } from '@tributary/contracts/admin/rows/what-if'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import type { Place } from '@tributary/contracts/attribution/found'
+import type { Windows } from '@tributary/contracts/attribution/verdict'
+import { byPlace } from '@tributary/domain/attribute/verdict'
+import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
+import { type DecidedInstall, decideInOrder } from './decide-in-order.ts'
+import { type AppWork, loadEvidence, loadFacts } from './evidence.ts'
+import type { Lookups } from './lookups/lookups.ts'
+import { createTally } from './tally.ts'
+
+/** An install that was decided, with what stands for it in the order of `byInstall`. */
+export interface InstallInOrder {
+  install_uuid: string
+  installed_at_ms: number
+  place: Place
+}
+
+export interface WhatIfInput {
+  app: AppWork['app']
+  settings: WhatIfSettings
+  lookups: Lookups
+  /** Installs of the window in the order of `byInstall`. An install may come at a place where it no longer stands. */
+  pages: AsyncIterable<readonly InstallInOrder[]>
+  now: () => number
+}
+
+/** The windows of an install under other settings. */
+export const windowsUnder = (settings: WhatIfSettings, windows: Windows): Windows => ({
+  click_hours: settings.click_window_hours ?? windows.click_hours,
+  probabilistic_hours: settings.probabilistic === undefined ? windows.probabilistic_hours : null,
+  reinstall_days: settings.reinstall_days ?? windows.reinstall_days,
+})
+
+/**
+ * Decides installs again as `decideApp` does, with other settings, and publishes nothing (docs/attribution.md#what-if). Yields after
+ * each page how many are decided. It holds a page, and of installs that get another click the click.
+ */
+export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInput): AsyncGenerator<number, WhatIf> {
+  const claims = createClaims()
+  const tally = createTally()
+  for await (const page of pages) {
+    const newest = await findStanding(lookups, app.app_id, page)
+    const isErasedClick = erasedAmong(newest.values())
+    const seen: Lookups = {
+      ...lookups,
+      newest: async () => newest,
+      claims: async (app_id, click_ids) => claims.withMoved(click_ids, await lookups.claims(app_id, click_ids)),
+      clicks: async (app_id, click_ids, ranges) =>
+        (await lookups.clicks(app_id, click_ids, ranges)).filter(({ click_id }) => !isErasedClick(click_id)),
+      // An install keeps the flags that hits and its network gave it: no setting changes them.
+      hits: async () => [],
+    }
+    const work: AppWork = {
+      ...{ app, facts: [], again: new Set(newest.keys()), isErasedClick },
+      windowsOf: (_install, before) => windowsUnder(settings, before!.windows),
+    }
+    const evidence = await loadEvidence(seen, noGeo, work, await loadFacts(seen, work))
+    for (const one of await decideInOrder(evidence, now())) {
+      claims.take(one)
+      tally.take(one)
+    }
+    yield tally.installs()
+  }
+  return tally.answer()
+}
+
+const noGeo = { lookUp: () => ({ country: null, datacenter: false }) }
+
+/** The newest decisions of the installs that still stand where they came. */
+async function findStanding(
+  lookups: Lookups,
+  app_id: string,
+  page: readonly InstallInOrder[],
+): Promise<Map<string, Decision>> {
+  const newest = await lookups.newest(
+    app_id,
+    page.map(({ install_uuid }) => install_uuid),
+  )
+  const standing = page.flatMap(({ install_uuid, installed_at_ms, place }) => {
+    const found = newest.get(install_uuid)
+    const stands = found?.installed_at_ms === installed_at_ms && byPlace(found.place, place) === 0
+    return stands ? [[install_uuid, found] as const] : []
+  })
+  return new Map(standing)
+}
+
+/** Which named clicks were erased, as the decisions say it: only of these they tell that an unknown click is used (`decide`). */
+function erasedAmong(decisions: Iterable<Decision>): (click_id: string) => boolean {
+  const erased = new Set<string>()
+  for (const { candidates } of decisions) {
+    for (const { click_id, partner, reason } of candidates)
+      if (partner === null && reason === 'click_already_used') erased.add(click_id)
+  }
+  return (click_id) => erased.has(click_id)
+}
+
+/** Written claims, but for installs that were decided again: of those what they hold now. */
+function createClaims() {
+  const released = new Set<string>()
+  const won = new Map<string, WrittenClaim>()
+  return {
+    take({ install, newest, decided }: DecidedInstall): void {
+      const [before, after] = [newest?.verdict?.click_id ?? null, decided.verdict?.click_id ?? null]
+      if (before === after) return
+      const { install_uuid, installed_at_ms, place } = install
+      if (before !== null) released.add(install_uuid)
+      if (after !== null) won.set(after, { click_id: after, install_uuid, installed_at_ms, place })
+    },
+    withMoved: (click_ids: readonly string[], written: readonly WrittenClaim[]): WrittenClaim[] => [
+      ...written.filter(({ install_uuid }) => !released.has(install_uuid)),
+      ...click_ids.flatMap((click_id) => won.get(click_id) ?? []),
+    ],
+  }
+}
