@@ -31,6 +31,8 @@ export const reportLimits = {
   raw_window_days_max: 31,
   /** Raw answers of one process, of all apps; each app has one. */
   raw_answers_max: 4,
+  /** Answers of what-if of one process, of all apps; each app has one. */
+  what_if_answers_max: 2,
   /** A reader of a raw answer that takes nothing for so long is cut off. */
   raw_stalled_ms_max: 60_000,
   /** Memory of a raw answer on the embedded engine. */

@@ -1,20 +1,13 @@
 import type { WhatIf, WhatIfSettings } from '@tributary/contracts/admin/rows/what-if'
 import type { Decision } from '@tributary/contracts/attribution/decision'
-import type { Place } from '@tributary/contracts/attribution/found'
 import type { Windows } from '@tributary/contracts/attribution/verdict'
 import { byPlace } from '@tributary/domain/attribute/verdict'
+import type { InstallInOrder } from '@tributary/tables/rows/installs-in-order'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import { type DecidedInstall, decideInOrder } from './decide-in-order.ts'
 import { type AppWork, loadEvidence, loadFacts } from './evidence.ts'
 import type { Lookups } from './lookups/lookups.ts'
 import { createTally } from './tally.ts'
-
-/** An install that was decided, with what stands for it in the order of `byInstall`. */
-export interface InstallInOrder {
-  install_uuid: string
-  installed_at_ms: number
-  place: Place
-}
 
 export interface WhatIfInput {
   app: AppWork['app']

@@ -26,7 +26,7 @@ export const attributionTables = {
   click_keys_v1: {
     row: 'something that an install may match a click by',
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'eraser', 'retention'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'eraser', 'retention'],
     personal: ['match_key', 'click_id', 'clicked_at_ms'],
     erased_by: { with: 'clicks_raw_v1', on: ['match_key', 'clicked_at_ms', 'click_id'] },
     retention: { deleted_after: 'keep_click_days' },
@@ -58,7 +58,7 @@ export const attributionTables = {
   install_fact_keys_v1: {
     row: 'something that a click or another install may match an install by',
     writers: ['install-attributor'],
-    readers: ['click-writer', 'install-attributor', 'admin-api', 'eraser'],
+    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser'],
     personal: ['match_key', 'install_uuid', 'installed_at_ms'],
     erased_by: { with: 'install_facts_v1', on: ['match_key', 'topic', 'partition', 'offset', 'event_index'] },
     derived: {
@@ -187,7 +187,7 @@ export const attributionTables = {
   click_floods_v1: {
     row: 'whether a source of clicks flooded on a day',
     writers: ['install-attributor'],
-    readers: ['install-attributor'],
+    readers: ['install-attributor', 'report-api'],
     personal: [],
     erased_by: { nothing: 'it counts clicks and installs of a source' },
   },

@@ -133,6 +133,15 @@ export interface AppFacts {
 /** SQL of `clicks_deleted_before_ms`, of companies `c`. */
 export const clicksDeletedBeforeSql = 'coalesce(extract(epoch FROM c.clicks_deleted_before) * 1000, 0)::float8'
 
+/** Retention has deleted the clicks of a company before this time, Unix epoch ms; 0 if none. */
+export async function findClicksDeletedBefore(pool: Pick<Pool, 'query'>, company_id: string): Promise<number> {
+  const { rows } = await pool.query<{ before_ms: number }>(
+    `SELECT ${clicksDeletedBeforeSql} AS before_ms FROM companies c WHERE company_id = $1`,
+    [company_id],
+  )
+  return rows[0]?.before_ms ?? 0
+}
+
 export async function listAppFacts(pool: Pool): Promise<Map<string, AppFacts>> {
   const { rows } = await pool.query<AppFacts & { app_id: string }>(
     `SELECT a.app_id, a.company_id, a.platform, ${clicksDeletedBeforeSql} AS clicks_deleted_before_ms

@@ -9,42 +9,21 @@ import { clickRanges } from '@tributary/domain/attribute/match-click'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { factColumns, factLine } from '@tributary/tables/attribution/facts'
-import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { roundsOf } from '@tributary/testing/rounds'
 import fc from 'fast-check'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { fewMakeACrowd, story, tell } from './model/arrivals.ts'
 import { memoryLookups } from './model/memory-lookups.ts'
+import { mirrorOf } from './model/mirror.ts'
 import { click, day_ms, hour_ms, install, t0 } from './model/story.ts'
-import { apps, type Mirror } from './model/world.ts'
+import { apps } from './model/world.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
   clickhouse = await openTestClickhouse()
 })
 afterAll(() => clickhouse.close())
-
-/** Writes what the other consumers write. */
-function mirror(): Mirror {
-  let written = 0
-  const insert = (table: string, columns: readonly string[], lines: string) =>
-    clickhouse.insert({ table, columns, lines, token: randomUUID() })
-  return {
-    lookups: clickhouseLookups(clickhouse),
-    insert: (block) => clickhouse.insert({ ...block, token: randomUUID() }),
-    writeClick: (click) => insert('clicks_raw_v1', clickColumns, clickLine(click, click.place)),
-    async writeDecision(decision, before) {
-      written += 1
-      const place = { topic: 'installs.attributed.v1@a', partition: 0, offset: written }
-      const lines = [
-        ...(before === undefined ? [] : [installLine({ decision: before, sign: -1, place })]),
-        installLine({ decision, sign: 1, place }),
-      ]
-      await insert('installs_v1', installColumns, lines.join('\n'))
-    },
-  }
-}
 
 const real = { ...limits }
 afterEach(() => void Object.assign(limits, real))
@@ -59,7 +38,10 @@ test.each([
       const app_id = randomUUID()
       apps.add({ app_id, company_id: app_id })
       const own = <T extends object>(one: T) => ({ ...one, app_id, company_id: app_id })
-      const { verdicts, expected } = await tell({ clicks: clicks.map(own), facts: facts.map(own), picks }, mirror())
+      const { verdicts, expected } = await tell(
+        { clicks: clicks.map(own), facts: facts.map(own), picks },
+        mirrorOf(clickhouse),
+      )
       expect(verdicts).toEqual(expected)
     }),
     { numRuns: roundsOf(1) },

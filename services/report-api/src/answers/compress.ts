@@ -21,6 +21,8 @@ export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     // A Parquet file is compressed inside.
     if (reply.getHeader('content-type') === rawTypes.parquet) return payload
+    // Lines that come while work goes on: nothing is held back to fill a block.
+    if (reply.getHeader('x-accel-buffering') === 'no') return payload
     addVary(reply, 'Accept-Encoding')
     const encoding = new Negotiator(request).encoding([...Object.keys(encodings), 'identity'])
     if (!isSupported(encoding)) return payload

@@ -15,6 +15,7 @@ import { addClickRoutes } from './click-routes.ts'
 import { addFindRoute } from './find-route.ts'
 import { addInstallRoutes } from './installs-route.ts'
 import { addOverviewRoutes } from './overview-routes.ts'
+import { addWhatIfRoute } from './what-if-route.ts'
 
 /** What is known of people who are signed in. */
 export interface PeopleDeps {
@@ -52,5 +53,6 @@ export function peopleApi(deps: PeopleApiDeps): FastifyPluginAsync {
     addFindRoute(app, rows)
     addOverviewRoutes(app, rows)
     addClickRoutes(app, rows)
+    addWhatIfRoute(app, rows)
   }
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { createRawSlots } from '../../src/raw/raw-slots.ts'
+import { createSlots } from '../../src/turns/slots.ts'
 
 const busy = expect.objectContaining({ code: 'busy', headers: { 'retry-after': '1' } })
 
 test('an app has one raw answer at a time, all apps together so many, and a slot that is free is taken again', () => {
-  const take = createRawSlots(2)
+  const take = createSlots(2)
   const free = take('a')
   expect(() => take('a')).toThrow(busy)
   const other = take('b')
