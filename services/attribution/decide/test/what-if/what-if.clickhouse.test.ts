@@ -24,7 +24,7 @@ async function countRows() {
     `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND total_rows > 0`,
   )
   const counts = tables.map(({ name }) => `SELECT '${name}' AS name, count() AS rows FROM ${name} FINAL`)
-  return clickhouse.query(`${counts.join(' UNION ALL ')} ORDER BY name`)
+  return clickhouse.query(`SELECT * FROM (${counts.join(' UNION ALL ')}) ORDER BY name`)
 }
 
 test('over the tables what-if gives the same, whatever another app holds, and writes nothing', async () => {
@@ -33,8 +33,11 @@ test('over the tables what-if gives the same, whatever another app holds, and wr
       Object.assign(own_settings, own)
       const app_id = randomUUID()
       apps.add({ app_id, company_id: app_id, settings: own_settings })
-      const of = <T extends object>(one: T) => ({ ...one, app_id, company_id: app_id })
-      const mine: Story = { clicks: told.clicks.map(of), facts: told.facts.map(of), picks: told.picks }
+      const mine: Story = {
+        clicks: told.clicks.map((click) => ({ ...click, app_id, company_id: app_id })),
+        facts: told.facts.map((fact) => ({ ...fact, app_id, company_id: app_id })),
+        picks: told.picks,
+      }
       const end = await tell(mine, mirrorOf(clickhouse))
       const before = await countRows()
       const { lookups } = mirrorOf(clickhouse)
