@@ -20,6 +20,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   cost: async () => (await import('./commands/events/cost.ts')).costCommands,
   reports: async () => (await import('./commands/events/reports.ts')).reportCommands,
   raw: async () => (await import('./commands/events/raw.ts')).rawCommand,
+  attribution: async () => (await import('./commands/events/attribution.ts')).attributionCommands,
   explain: async () => (await import('./commands/events/explain.ts')).explainCommand,
   postback: async () => (await import('./commands/events/postback.ts')).postbackCommands,
   fx: async () => (await import('./commands/tenants/fx.ts')).fxCommands,
