@@ -30,6 +30,8 @@ export function rowsStage() {
     ids,
     analyst: () => analyst,
     read: async (path: string) => (await analyst.ask('GET', `/apps/${ids.app_id}${path}`)).body,
+    insert: (table: string, columns: readonly string[], lines: readonly string[]) =>
+      clickhouse.insert({ table, columns, lines: lines.join('\n'), token: randomUUID() }),
     writeEvents: (rows: readonly (Partial<Parameters<typeof testEventRow>[0]> & { ts_ms: number })[]) =>
       clickhouse.insertEvents(
         rows.map((row) => testEventRow({ app_id: ids.app_id, ...row })),

@@ -62,7 +62,7 @@ export function peopleWorld(given: Partial<AdminApiDeps> = {}, beside?: Beside) 
           if (value === '') browser.cookies.delete(name)
           else browser.cookies.set(name, value)
         }
-        const isJson = answer.headers['content-type']?.includes('json') === true
+        const isJson = answer.headers['content-type']?.startsWith('application/json') === true
         return {
           status: answer.statusCode,
           body: isJson ? answer.json() : {},

@@ -23,7 +23,8 @@ const settings = {
   }),
   reinstall_days: setting(reinstall_days, 30),
 }
-const query = z.object({ ...rowWindow, ...settings })
+/** Strict: a setting whose name is misspelt would change nothing, in silence. */
+const query = z.strictObject({ ...rowWindow, ...settings })
 export type WhatIfSettings = Partial<Pick<z.output<typeof query>, keyof typeof settings>>
 
 /** What was decided about an install, with or without the other settings. */

@@ -680,6 +680,16 @@ export const routes = {
       "analyst"
     ]
   },
+  "whatIf": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:app_id/what-if",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
   "attributionReport": {
     "method": "GET",
     "path": "/api/v1/reports/attribution"
