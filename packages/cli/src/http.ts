@@ -70,7 +70,7 @@ const explained: Record<string, string> = {
   invalid_or_revoked_key: 'The server key is unknown or revoked.',
   company_suspended: 'The company of this key is suspended.',
   scope_missing: 'The server key lacks the scope for this: see tributary key list.',
-  busy: 'Another raw answer of this app is on its way, or several of other apps: run the command again later.',
+  busy: 'Another such answer of this app is on its way, or several of other apps: run the command again later.',
   cap_exceeded: 'The monthly quota of the company is used up.',
   unknown_company: 'No company has this id.',
   unknown_app: 'No app has this id.',

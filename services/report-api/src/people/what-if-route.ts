@@ -7,11 +7,7 @@ import { day_ms, limits } from '@tributary/contracts/limits'
 import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { whatIf } from '@tributary/deciding/what-if'
 import { utcDay } from '@tributary/domain/utc-day'
-import {
-  countInstalls,
-  type InstallsOfWindow,
-  readInstallsInOrder,
-} from '@tributary/tables/rows/installs-in-order'
+import { countInstalls, type InstallsOfWindow, readInstallsInOrder } from '@tributary/tables/rows/installs-in-order'
 import { findClicksDeletedBefore } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
 import type { Pool } from 'pg'
