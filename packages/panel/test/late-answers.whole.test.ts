@@ -65,7 +65,10 @@ await describeWith('Chromium', openPanel, ({ windowOf, sendEvents, demo, url }) 
     expect(page.url()).toContain('range=7d')
 
     // Dates may be typed, the last one first.
-    const [today, earlier] = [0, 10].map((n) => new Date(now - n * day_ms).toISOString().slice(0, 10)) as [string, string]
+    const [today, earlier] = [0, 10].map((n) => new Date(now - n * day_ms).toISOString().slice(0, 10)) as [
+      string,
+      string,
+    ]
     await page.getByRole('button', { name: /^Dates/ }).click()
     await page.getByLabel('From', { exact: true }).fill(today)
     await page.getByLabel('To', { exact: true }).fill(earlier)

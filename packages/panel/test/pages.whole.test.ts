@@ -22,6 +22,7 @@ const pagesOf = (demo: Record<string, string>): Record<string, PagePath[]> => ({
     ['installs', '[role=grid]'],
     ['install/i-1', '.time-line'],
     ['fraud', '[role=grid]'],
+    ['what-if', 'form'],
     ['find?q=nothing', '.empty'],
   ],
   'the set-up': [

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { startApp, tapLink } from '@tributary/testing/attribution/phone'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { expect, it, onTestFinished } from 'vitest'
 import { openPanel, password, totp } from './open-panel.ts'
@@ -15,7 +16,7 @@ const schema = {
   ],
 }
 
-await describeWith('Chromium', openPanel, ({ windowOf, admin, demo, url }) => {
+await describeWith('Chromium', openPanel, ({ windowOf, admin, sendEvents, demo, url }) => {
   it('says what a shorter retention deletes before it is saved, suspends a company and reinstates it', async () => {
     const { page, open, faults } = await windowOf(['owner', 'operator'], /status of 401/, 'grace@example.com')
     const kept = async () => await admin<Record<string, unknown>>('GET', `/companies/${demo.COMPANY_ID}`)
@@ -138,6 +139,35 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, demo, url }) => {
     await page.getByRole('button', { name: 'Remove acme' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click()
     await page.getByText('No partner is notified yet.').waitFor()
+    expect(faults).toEqual([])
+  })
+
+  it('decides installs again with other settings, and changes none', async () => {
+    const keys = { company_key: demo.COMPANY_KEY!, app_key: demo.APP_KEY!, signing_secret: demo.SIGNING_SECRET! }
+    const [install_uuid, ip] = ['by-address', '203.0.113.9']
+    expect((await tapLink(`${url}/l/${demo.LINK_ID}`, ip)).status).toBe(302)
+    expect(await startApp(url, keys, { install_uuid, ip })).toBe(200)
+    await sendEvents([{ event_id: 'o', event_name: 'app_install', install_uuid: 'organic', event_ts_ms: Date.now() }])
+
+    const { page, open, faults } = await windowOf(['analyst'], /status of 40[01]/, 'asks@example.com')
+    await open(`what-if?app=${demo.APP_ID}`, 'form')
+    const moves = page.getByRole('grid', { name: 'What would move' })
+    const decide = page.getByRole('button', { name: 'Decide again' })
+    await decide.click()
+    await moves.getByText('Every verdict would stay as it is.').waitFor()
+    await page.getByLabel('Match nothing by address').check()
+    await decide.click()
+    const move = moves.getByRole('row').filter({ hasText: install_uuid })
+    await move.getByText('organic', { exact: true }).waitFor()
+    const partners = page.getByRole('grid', { name: 'Installs by partner' })
+    const organic = partners.getByRole('row').filter({ hasText: 'organic' })
+    const shown = await organic.locator('data').evaluateAll((cells) => cells.map((cell) => cell.getAttribute('value')))
+    expect(shown.slice(0, 3)).toEqual(['1', '2', '1'])
+
+    await page.getByLabel('Reinstall (days)').fill('9999')
+    await decide.click()
+    await page.getByRole('alert').getByText('reinstall_days').waitFor()
+    expect(await moves.count()).toBe(0)
     expect(faults).toEqual([])
   })
 

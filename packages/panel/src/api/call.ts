@@ -3,6 +3,7 @@ import type { clickRoutes } from '@tributary/contracts/admin/rows/clicks'
 import type { findRoutes } from '@tributary/contracts/admin/rows/find'
 import type { appInstallRoutes } from '@tributary/contracts/admin/rows/installs'
 import type { overviewRoutes } from '@tributary/contracts/admin/rows/overview'
+import type { whatIfRoutes } from '@tributary/contracts/admin/rows/what-if'
 import type { healthRoutes } from '@tributary/contracts/health'
 import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/reports'
 import type { RouteInput, RouteOutput } from '@tributary/contracts/route'
@@ -16,6 +17,7 @@ type Declared = typeof managingRoutes &
   typeof findRoutes &
   typeof overviewRoutes &
   typeof clickRoutes &
+  typeof whatIfRoutes &
   Pick<typeof healthRoutes, 'getHealth'>
 export type RouteName = keyof Declared & keyof typeof routes
 export type Input<Name extends RouteName> = RouteInput<Declared[Name]>
@@ -45,6 +47,24 @@ export const call = <Name extends RouteName>(
   input: Input<Name>,
   signal?: AbortSignal,
 ): Promise<Output<Name>> => send(name, input as Sent, signal) as Promise<Output<Name>>
+
+/** Reads an answer of a declared route whose form is lines, each as it comes. Throws `ApiError`. */
+export async function callLines<Name extends RouteName>(
+  name: Name,
+  input: Input<Name>,
+  onLine: (line: Output<Name>) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const answer = await request(addressOf(name, input as Sent), { signal })
+  if (!answer.ok) throw await toApiError(answer)
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
+    const lines = (rest + read.value).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) onLine(JSON.parse(line) as Output<Name>)
+  }
+}
 
 export interface ReportPage<Name extends ReportName> {
   rows: ReportRow<Name>[]

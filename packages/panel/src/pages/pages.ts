@@ -67,6 +67,10 @@ export const pages = [
     ...{ dated: true, load: () => import('./fraud/page.tsx') },
   },
   {
+    ...{ name: 'what-if', title: 'What if', key: 'w', group: 'Traffic', roles: routes.whatIf.roles, of_app: true },
+    ...{ dated: true, load: () => import('./what-if/page.tsx') },
+  },
+  {
     ...{ name: 'find', title: 'Find', key: 'f', group: 'Traffic', roles: lookers, of_app: true },
     load: () => import('./find/page.tsx'),
   },
