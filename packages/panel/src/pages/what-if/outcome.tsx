@@ -11,8 +11,8 @@ const signed = ((value: number) => (value > 0 ? `+${count(value)}` : count(value
 
 const partnerColumns: DataColumn<OfPartner>[] = [
   { id: 'partner', name: texts.partner, value: ({ partner }) => partner },
-  { id: 'before', name: texts.before, numeric: true, bar: true, value: ({ before }) => before, write: whole },
-  { id: 'after', name: texts.after, numeric: true, bar: true, value: ({ after }) => after, write: whole },
+  { id: 'before', name: texts.before, numeric: true, value: ({ before }) => before, write: whole },
+  { id: 'after', name: texts.after, numeric: true, value: ({ after }) => after, write: whole },
   { id: 'change', name: texts.change, numeric: true, value: ({ before, after }) => after - before, write: signed },
   {
     ...{ id: 'reinstalls_before', name: texts.reinstallsBefore, numeric: true, write: whole },
