@@ -49,7 +49,7 @@ export async function countInstalls(clickhouse: Pick<Clickhouse, 'query'>, windo
   const [row] = await clickhouse.query<{ installs: number }>(
     `SELECT toInt64(sum(sign)) AS installs FROM installs_by_day_v1 AS i FINAL WHERE ${inWindow(window)} SETTINGS ${settings}`,
   )
-  return row!.installs
+  return row?.installs ?? 0
 }
 
 type Row = Omit<InstallInOrder, 'place'> & Place

@@ -22,7 +22,7 @@ export function compressAnswers(app: FastifyInstance): void {
     // A Parquet file is compressed inside.
     if (reply.getHeader('content-type') === rawTypes.parquet) return payload
     // Lines that come while work goes on: nothing is held back to fill a block.
-    if (reply.getHeader('x-accel-buffering') === 'no') return payload
+    if (String(reply.getHeader('cache-control')).includes('no-transform')) return payload
     addVary(reply, 'Accept-Encoding')
     const encoding = new Negotiator(request).encoding([...Object.keys(encodings), 'identity'])
     if (!isSupported(encoding)) return payload

@@ -39,8 +39,8 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     requireClicks(window.since_ms, clicks_deleted_before_ms, now())
     const release = takeSlot(app_id)
     finished(reply.raw, { readable: false }, release)
-    // Left open, the connection would hold up the stop of the process. No proxy holds lines back.
-    reply.headers({ 'cache-control': 'private, no-store', connection: 'close', 'x-accel-buffering': 'no' })
+    // Left open, the connection would hold up the stop of the process. Who compresses lines holds them back.
+    reply.headers({ 'cache-control': 'private, no-store, no-transform', connection: 'close' })
     const lines = linesOf({ ...window, clicks_deleted_before_ms }, settings)
     return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(lines))
   })
