@@ -2,7 +2,6 @@ import type { WhatIf, WhatIfMove, WhatIfSide } from '@tributary/contracts/admin/
 import { organic } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { type Attributed, hasOtherVerdict } from '@tributary/domain/attribute/decisions'
-import type { DecidedInstall } from './decide-in-order.ts'
 
 /** Counts what became of installs that were decided again: by partner, and by the partners between which they moved. */
 export function createTally() {
@@ -17,8 +16,7 @@ export function createTally() {
   }
   return {
     installs: () => installs,
-    take({ install: { install_uuid }, newest: before, decided: after }: DecidedInstall): void {
-      if (before === null) return
+    take(before: Attributed, after: Attributed): void {
       installs += 1
       const [from, to] = [partnerOf(before), partnerOf(after)]
       const [left, joined] = [countsOf(from), countsOf(to)]
@@ -31,7 +29,11 @@ export function createTally() {
       const move = moves.get(`${from} ${to}`)
       if (move !== undefined) move.installs += 1
       else {
-        const example = { install_uuid, before: sideOf(before, after), after: sideOf(after, before) }
+        const example = {
+          install_uuid: before.install_uuid,
+          before: sideOf(before, after),
+          after: sideOf(after, before),
+        }
         moves.set(`${from} ${to}`, { from, to, installs: 1, example })
       }
     },

@@ -33,7 +33,11 @@ export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInpu
   const claims = createClaims()
   const tally = createTally()
   for await (const page of pages) {
-    const newest = await findStanding(lookups, app.app_id, page)
+    const standing = await findStanding(lookups, app.app_id, page)
+    const newest = new Map([...standing].filter(([, decision]) => mayChange(decision, settings)))
+    for (const [uuid, decision] of standing) {
+      if (!newest.has(uuid)) tally.take(decision, decision)
+    }
     const isErasedClick = erasedAmong(newest.values())
     const seen: Lookups = {
       ...lookups,
@@ -51,7 +55,7 @@ export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInpu
     const evidence = await loadEvidence(seen, noGeo, work, await loadFacts(seen, work))
     for (const one of await decideInOrder(evidence, now())) {
       claims.take(one)
-      tally.take(one)
+      tally.take(one.newest!, one.decided)
     }
     yield tally.installs()
   }
@@ -77,6 +81,13 @@ async function findStanding(
   })
   return new Map(standing)
 }
+
+/**
+ * Whether other settings can give an install another verdict. No window, and no match by address where there was none, makes a click a
+ * candidate (docs/rules.md#candidates): without any an install comes from none, and holds none. Most installs are so.
+ */
+const mayChange = ({ candidates }: Decision, { reinstall_days }: WhatIfSettings): boolean =>
+  candidates.length > 0 || reinstall_days !== undefined
 
 /** Which named clicks were erased, as the decisions say it: only of these they tell that an unknown click is used (`decide`). */
 function erasedAmong(decisions: Iterable<Decision>): (click_id: string) => boolean {
