@@ -23,7 +23,7 @@ export interface WhatIfDeps {
 }
 
 /** Installs that are decided at a time. More take more memory and hold the process up for longer. */
-const page_installs = 2000
+const page_installs = 5000
 
 /** What other settings of attribution would change (docs/attribution.md#what-if). It reads only. */
 export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getReader, now }: WhatIfDeps): void {
