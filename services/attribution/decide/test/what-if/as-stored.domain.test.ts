@@ -18,7 +18,7 @@ const decide = (one: InstallFact, clicks: readonly KeptClick[]): Decision => ({
   ...{ decided_at_ms: now(), decided_at: { log: 'installs.found.v1@a', offset: 1, try: 1 } },
 })
 const pageOf = async function* (...installs: Pick<Decision, 'install_uuid' | 'installed_at_ms' | 'place'>[]) {
-  yield installs
+  for (const one of installs) yield [one]
 }
 
 const near = { ip: '192.0.2.1', os_major: 15 }
