@@ -70,7 +70,8 @@ export function owedOf({ decisions, events, settingsAt, now_ms }: Evidence): Owe
     if (settings !== null) owed.push(ofInstall(newest, settings))
   }
   for (const event of events) {
-    if (event.received_at_ms < oldest_ms) continue
+    // Its name stands for the install, which is owed once: an app may send any number of events of that name.
+    if (event.event_name === install_postback || event.received_at_ms < oldest_ms) continue
     const owner = ownerOf(decided, event.received_at_ms)
     if (owner === undefined || event.corrected_ts_ms < owner.installed_at_ms) continue
     const at_ms = Math.max(owner.since_ms, event.received_at_ms)

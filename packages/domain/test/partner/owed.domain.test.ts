@@ -78,6 +78,10 @@ test('an event of before its install, and one with another name, is not owed', (
   expect(owed([decided(1, verdict('a'))], [event(-5), event(2, 'level_up')])).toEqual(['a install'])
 })
 
+test('an event that an app itself names `install` is not told as a second install', () => {
+  expect(owed([decided(1, verdict('a'))], [event(2, 'install'), event(3)])).toEqual(['a install', 'a purchase-3'])
+})
+
 test('settings act on what is decided after them, and a decision that changes no partner is none', () => {
   const settingsAt = (_partner: string, at_ms: number) => (at_ms >= t0 + 3000 ? settings : null)
   expect(owed([decided(1, verdict('a'))], [event(2), event(4)], { settingsAt })).toEqual(['a purchase-4'])
