@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
-import { day_ms } from '@tributary/contracts/limits'
-import { retryDead } from '@tributary/tables/partners/due-postbacks'
+import { day_ms, limits } from '@tributary/contracts/limits'
+import { endErased, retryDead, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { findPartner, removePartner, setPartner } from '@tributary/tenancy/companies/partner-settings'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { expect, test, vi } from 'vitest'
@@ -39,7 +39,7 @@ test('a kill between answer and mark, before the log, or before the request repe
       },
     })
     await expect(killed.work).rejects.toThrow('killed')
-    clock.ahead_ms += 61_000 // leases end
+    clock.ahead_ms += limits.partner_lease_ms + 1000 // leases end
   }
   start()
   start()
@@ -71,7 +71,7 @@ test('an unforeseen fault of a try ends the work with it, and the next call goes
     },
   })
   await expect(running.work).rejects.toThrow('unforeseen')
-  clock.ahead_ms += 61_000 // the lease ends
+  clock.ahead_ms += limits.partner_lease_ms + 1000 // the lease ends
   void running.workAgain()
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 3 }), patient)
 })
@@ -83,7 +83,7 @@ test('what was answered while the log of tries is away is not sent again when it
   log.away = true
   start()
   await vi.waitFor(() => expect(log.failures).toBeGreaterThan(0), patient)
-  clock.ahead_ms += 61_000
+  clock.ahead_ms += limits.partner_lease_ms + 1000
   const { failures } = log
   await vi.waitFor(() => expect(log.failures).toBeGreaterThan(failures + 1), patient)
   log.away = false
@@ -186,4 +186,28 @@ test('what is due to a removed partner dies, and nothing is sent without the mas
   await vi.waitFor(() => expect(logged).toHaveLength(3), patient)
   expect(new Set(logged.map(({ reason }) => reason))).toEqual(new Set(['partner_removed', 'secret_unreadable']))
   expect(partner.heard).toEqual([])
+})
+
+test('what was due when a partner was removed stays unsent once the partner is set again', async () => {
+  const { owe, start, pool, app_id, states } = await openStage()
+  const partner = await startPartner()
+  await owe('back', `${partner.url}/before`, 2)
+  await removePartner(pool, { app_id, partner: 'back' }, request)
+  // Another version of the partner, with one postback of its own.
+  await owe('back', `${partner.url}/after`, 0)
+  const settings = await findPartner(pool, { app_id, partner: 'back' })
+  await pool.query(`UPDATE due_postbacks SET settings_id = $1 WHERE install_uuid = 'i-1'`, [settings!.settings_id])
+  start()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'back dead': 1, 'back delivered': 1 }), patient)
+  expect(partner.heard.map(({ path }) => path)).toEqual(['/after'])
+})
+
+test('a process whose clock is a minute ahead leaves alone what another one tries', async () => {
+  const { owe, pool, app_id, now } = await openStage()
+  await owe('ads', 'http://127.0.0.1/', 1)
+  const wanted = [{ app_id, partner: 'ads', max: 1 }]
+  expect(await takeDue(pool, wanted, now())).toHaveLength(1)
+  const ahead_ms = now() + limits.clocks_apart_ms_max + limits.partner_try_ms_max
+  expect(await takeDue(pool, wanted, ahead_ms)).toEqual([])
+  expect(await endErased(pool, app_id, [{ install_uuid: 'i-0', mark_ms: 0 }], ahead_ms)).toBe(true)
 })

@@ -24,15 +24,19 @@ export const partnerLimits = {
   /** Bytes of an answer that are read, and characters of it that the log keeps. */
   partner_answer_bytes_max: 64 * 1024,
   partner_answer_chars_max: 500,
-  /** A process that was killed in a try holds its delivery up for this long: longer than a try, its log and its mark. */
-  partner_lease_ms: 60_000,
+  /**
+   * A process that was killed in a try holds its delivery up for this long: longer than a try, its log and its mark, and than clocks of two
+   * processes may differ (`clocks_apart_ms_max`).
+   */
+  partner_lease_ms: 2 * minute_ms,
   /** Tries at once: of a partner of an app, and of a process in their first second and after it. */
   partner_tries_at_once_max: 16,
   partner_fast_tries_max: 128,
   partner_slow_tries_max: 512,
+  /** Tries at once that a company may have for each place that is free: whoever comes next finds one. */
+  partner_company_tries_per_free_max: 2,
   partner_slow_try_ms: 1000,
-  /** Failures in a row that stop a partner for a while: at first this, doubling up to the second. */
-  partner_breaker_failures: 5,
+  /** A failure stops a partner for a while: at first this, doubling up to the second. */
   partner_breaker_ms: 1000,
   partner_breaker_ms_max: minute_ms,
   /** A `Retry-After` stops a partner for so long at most. */

@@ -126,7 +126,7 @@ export async function takeDue(pool: Client, wanted: readonly Wanted[], now_ms: n
 type TakenRow = Omit<TakenPostback, 'content' | 'settings'> &
   Omit<PostbackSettings, 'postback_url'> & { content: string; postback_url: string | null }
 
-/** A removed partner hears nothing more, whatever version its postbacks follow. */
+/** What follows a version of before the partner was removed is not sent any more, also when the partner was set again. */
 const takeSql = `
   WITH chosen AS (
     SELECT d.app_id, d.install_uuid, d.event_key, d.partner
@@ -141,8 +141,8 @@ const takeSql = `
     RETURNING d.*)
   SELECT t.app_id, t.install_uuid, t.event_key, t.partner, a.company_id, t.idempotency_key, t.event_name, t.content,
     t.dated_at_ms::float8, t.owed_at_ms::float8, t.give_up_ms::float8, t.tries, t.settings_id::text, p.method, p.events, p.flagged,
-    CASE WHEN (SELECT n.postback_url IS NULL FROM partner_postbacks n WHERE n.app_id = t.app_id AND n.partner = t.partner
-      ORDER BY n.valid_from_ms DESC, n.settings_id DESC LIMIT 1) THEN NULL ELSE p.postback_url END AS postback_url
+    CASE WHEN EXISTS (SELECT 1 FROM partner_postbacks n WHERE n.app_id = t.app_id AND n.partner = t.partner
+      AND n.postback_url IS NULL AND n.settings_id > t.settings_id) THEN NULL ELSE p.postback_url END AS postback_url
   FROM taken t JOIN apps a USING (app_id) JOIN partner_postbacks p USING (settings_id)`
 
 /** Ends tries. One that another process has repeated, because its lease ended, changes nothing any more. */

@@ -238,7 +238,7 @@ async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: Abo
   return []
 }
 
-/** Its tries end within a minute, killed ones too. */
+/** Its tries end within their lease, killed ones too. */
 const forwarder: OpenWork = { consumer: 'postback-forwarder', partition: 0 }
 
 const ofApp = (app_id: string, installs: readonly ErasedInstall[]): InstallOfApp[] =>
