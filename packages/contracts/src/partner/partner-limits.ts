@@ -33,7 +33,7 @@ export const partnerLimits = {
   partner_tries_at_once_max: 16,
   partner_fast_tries_max: 128,
   partner_slow_tries_max: 512,
-  /** Tries at once that a company may have for each place that is free: whoever comes next finds one. */
+  /** Tries at once that a company may have for each place that is free; half of that to begin one of a partner that is not known to answer. */
   partner_company_tries_per_free_max: 2,
   partner_slow_try_ms: 1000,
   /** A failure stops a partner for a while: at first this, doubling up to the second. */

@@ -23,11 +23,15 @@ export interface TryResult {
 /**
  * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
  * its first second and one of many slow places afterwards. Partners that were not delivered to lately, quickly, have one try at once,
- * and leave half of the fast places to the others. One that fails is stopped for growing times (circuit breaker).
+ * and leave half of the fast places to the others. One that fails is stopped for growing times (circuit breaker). A company has at most
+ * twice as many tries as places are free, and begins none of such a partner beyond as many as are free: partners which all stop to answer
+ * never take every place.
  */
 export function createPace(now: () => number, limit = limits) {
   const states = new Map<string, State>()
   const places = { fast: 0, unproven: 0, slow: 0 }
+  /** Tries at once of companies that have some. */
+  const ofCompany = new Map<string, number>()
   let turn = 0
 
   const stateOf = ({ app_id, partner, company_id }: DueTarget): State => {
@@ -44,9 +48,15 @@ export function createPace(now: () => number, limit = limits) {
     for (const [name, state] of states) if (state.at_once === 0 && state.failures === 0) states.delete(name)
   }
 
+  /** A stop that ends later than any may is one of a clock that was ahead. */
+  const isStopped = ({ stopped_until_ms }: State): boolean => {
+    const left_ms = stopped_until_ms - now()
+    return left_ms > 0 && left_ms <= Math.max(limit.partner_breaker_ms_max, limit.partner_retry_after_stop_ms_max)
+  }
+
   /** How many tries of a partner may begin now, besides those that are at work. */
   const roomOf = (state: State): number => {
-    if (now() < state.stopped_until_ms) return 0
+    if (isStopped(state)) return 0
     return Math.max(0, (state.proven ? limit.partner_tries_at_once_max : 1) - state.at_once)
   }
 
@@ -64,12 +74,21 @@ export function createPace(now: () => number, limit = limits) {
       let free = limit.partner_fast_tries_max - places.fast
       let free_unproven = Math.min(free, limit.partner_fast_tries_max / 2 - places.unproven)
       const each = Math.max(1, Math.floor(free / Math.max(1, open.length)))
+      const held = new Map(ofCompany)
+      let free_all = limit.partner_fast_tries_max + limit.partner_slow_tries_max - places.fast - places.slow
+      /** What a company may take so that it has not more than its share of what is free then. */
+      const spareOf = ({ company_id, proven }: State): number => {
+        const per_free = limit.partner_company_tries_per_free_max / (proven ? 1 : 2)
+        return Math.ceil((per_free * free_all - (held.get(company_id) ?? 0)) / (per_free + 1))
+      }
       const wanted: Wanted[] = []
       for (const { target, state } of [...proven, ...others]) {
         const left = state.proven ? free : Math.min(free, free_unproven)
-        const max = Math.min(each, roomOf(state), left)
+        const max = Math.min(each, roomOf(state), left, spareOf(state))
         if (max <= 0) continue
         free -= max
+        free_all -= max
+        held.set(target.company_id, (held.get(target.company_id) ?? 0) + max)
         if (!state.proven) free_unproven -= max
         wanted.push({ app_id: target.app_id, partner: target.partner, max })
       }
@@ -78,9 +97,11 @@ export function createPace(now: () => number, limit = limits) {
     /** Begins a try; call what it returns at its end. */
     begin(target: DueTarget): (result: TryResult | null) => void {
       const state = stateOf(target)
+      const { company_id } = target
       const { proven } = state
       let place: 'fast' | 'slow' = 'fast'
       state.at_once += 1
+      ofCompany.set(company_id, (ofCompany.get(company_id) ?? 0) + 1)
       places.fast += 1
       if (!proven) places.unproven += 1
       const toSlow = setInterval(() => {
@@ -96,6 +117,9 @@ export function createPace(now: () => number, limit = limits) {
       return (result) => {
         clearInterval(toSlow)
         state.at_once -= 1
+        const others = ofCompany.get(company_id)! - 1
+        if (others === 0) ofCompany.delete(company_id)
+        else ofCompany.set(company_id, others)
         if (place === 'slow') places.slow -= 1
         else leaveFast()
         if (result !== null) learn(state, result)
@@ -105,13 +129,17 @@ export function createPace(now: () => number, limit = limits) {
 
   function learn(state: State, { ok, elapsed_ms, retry_after_ms }: TryResult): void {
     state.proven = ok && elapsed_ms < limit.partner_slow_try_ms
-    state.failures = ok ? 0 : state.failures + 1
+    if (ok) {
+      state.failures = 0
+      state.stopped_until_ms = 0
+      return
+    }
+    // Tries that end while it is stopped began before: they are of one fault.
+    if (!isStopped(state)) state.failures += 1
     const asked_ms = Math.min(retry_after_ms ?? 0, limit.partner_retry_after_stop_ms_max)
-    const pause_ms = ok
-      ? 0
-      : Math.min(limit.partner_breaker_ms * 2 ** (state.failures - 1), limit.partner_breaker_ms_max)
-    if (!ok) state.stopped_until_ms = now() + Math.max(asked_ms, pause_ms)
-    else if (state.stopped_until_ms > 0) state.stopped_until_ms = 0
+    const pause_ms = Math.min(limit.partner_breaker_ms * 2 ** (state.failures - 1), limit.partner_breaker_ms_max)
+    const until_ms = now() + Math.max(asked_ms, pause_ms)
+    state.stopped_until_ms = isStopped(state) ? Math.max(state.stopped_until_ms, until_ms) : until_ms
   }
 }
 

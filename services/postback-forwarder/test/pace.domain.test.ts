@@ -1,0 +1,77 @@
+import { limits } from '@tributary/contracts/limits'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { createPace } from '../src/deliver/pace.ts'
+
+const clock = { ms: 0 }
+beforeEach(() => {
+  clock.ms = Date.UTC(2026, 5, 1)
+  vi.useFakeTimers()
+})
+afterEach(() => void vi.useRealTimers())
+
+const target = (company_id: string, n = 0) => ({ company_id, app_id: `app_${company_id}`, partner: `p${n}` })
+const quick = { ok: true, elapsed_ms: 10, retry_after_ms: null }
+const failed = { ok: false, elapsed_ms: 10, retry_after_ms: null }
+
+/** Begins what has room; gives back how many tries of each company that were. */
+function begin(pace: ReturnType<typeof createPace>, targets: readonly ReturnType<typeof target>[]) {
+  const begun: Record<string, number> = {}
+  if (!pace.hasRoom()) return begun
+  for (const { app_id, partner, max } of pace.share(targets)) {
+    const found = targets.find((one) => one.app_id === app_id && one.partner === partner)!
+    for (let n = 0; n < max; n += 1) pace.begin(found)
+    begun[found.company_id] = (begun[found.company_id] ?? 0) + max
+  }
+  return begun
+}
+
+test('partners of one company that all stop to answer at once leave room for another company', () => {
+  const pace = createPace(() => clock.ms)
+  const slow = Array.from({ length: 100 }, (_, n) => target('slow', n))
+  for (const one of slow) pace.begin(one)(quick)
+  // They hold every try for its ten seconds, and there is always more for them.
+  for (let second = 0; second < 9; second += 1) {
+    for (let n = 0; n < 20; n += 1) begin(pace, slow)
+    vi.advanceTimersByTime(limits.partner_slow_try_ms)
+    clock.ms += limits.partner_slow_try_ms
+  }
+  expect(begin(pace, [...slow, target('other')])).toMatchObject({ other: 1 })
+})
+
+test('partners of a company that never answered leave room to those of its own that do', () => {
+  const pace = createPace(() => clock.ms)
+  const dead = Array.from({ length: 1000 }, (_, n) => target('a', n))
+  const good = { ...target('a'), partner: 'good' }
+  pace.begin(good)(quick)
+  for (let second = 0; second < 9; second += 1) {
+    for (let n = 0; n < 20; n += 1) begin(pace, dead)
+    vi.advanceTimersByTime(limits.partner_slow_try_ms)
+    clock.ms += limits.partner_slow_try_ms
+  }
+  expect(pace.share([good])).toEqual([{ app_id: good.app_id, partner: 'good', max: limits.partner_tries_at_once_max }])
+})
+
+test('tries that fail together stop a partner once, not for a time that each of them doubles', () => {
+  const pace = createPace(() => clock.ms)
+  const one = target('a')
+  pace.begin(one)(quick)
+  const ends = Array.from({ length: limits.partner_tries_at_once_max }, () => pace.begin(one))
+  for (const end of ends) end(failed)
+  clock.ms += limits.partner_breaker_ms
+  expect(pace.share([one])).toHaveLength(1)
+  pace.begin(one)(failed)
+  clock.ms += limits.partner_breaker_ms
+  expect(pace.share([one])).toEqual([])
+  clock.ms += limits.partner_breaker_ms
+  expect(pace.share([one])).toHaveLength(1)
+})
+
+test('a clock that was a day ahead and is corrected stops no partner for that day', () => {
+  const pace = createPace(() => clock.ms)
+  const one = target('a')
+  clock.ms += 86_400_000
+  pace.begin(one)(failed)
+  expect(pace.share([one])).toEqual([])
+  clock.ms -= 86_400_000
+  expect(pace.share([one])).toHaveLength(1)
+})
