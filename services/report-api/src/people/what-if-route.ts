@@ -35,20 +35,27 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     const { app_id, company_id } = await getReader(request)
     const { since_ms: _since, until_ms: _until, ...settings } = query
     const window = { ...windowOf(query, now()), app_id }
-    const clicks_deleted_before_ms = await findClicksDeletedBefore(pool, company_id)
-    requireClicks(window.since_ms, clicks_deleted_before_ms, now())
+    const begun_ms = now()
+    const readMark = async () => {
+      const clicks_deleted_before_ms = await findClicksDeletedBefore(pool, company_id)
+      requireClicks(window.since_ms, clicks_deleted_before_ms, begun_ms)
+      return clicks_deleted_before_ms
+    }
+    const clicks_deleted_before_ms = await readMark()
     const release = takeSlot(app_id)
-    finished(reply.raw, { readable: false }, release)
+    const lines = linesOf({ ...window, clicks_deleted_before_ms }, settings, readMark)
+    // Whoever leaves gives the slot back when the statement that runs for them has ended: the end of the generator waits for it.
+    finished(reply.raw, { readable: false }, () => void lines.return().then(release, release))
     // Left open, the connection would hold up the stop of the process. Who compresses lines holds them back.
     reply.headers({ 'cache-control': 'private, no-store, no-transform', connection: 'close' })
-    const lines = linesOf({ ...window, clicks_deleted_before_ms }, settings)
     return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(lines))
   })
 
   async function* linesOf(
     { clicks_deleted_before_ms, ...window }: InstallsOfWindow & { clicks_deleted_before_ms: number },
     settings: WhatIfSettings,
-  ): AsyncGenerator<string> {
+    readMark: () => Promise<number>,
+  ): AsyncGenerator<string, void> {
     const { app_id } = window
     const installs = await countInstalls(clickhouse, window)
     yield lineOf({ kind: 'progress', decided: 0, installs })
@@ -61,7 +68,11 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     for (;;) {
       stop.signal.throwIfAborted()
       const { done, value } = await steps.next()
-      if (done) return yield lineOf({ kind: 'what_if', ...value })
+      if (done) {
+        // Retention may have deleted clicks meanwhile, and installs would have lost them by no setting.
+        await readMark()
+        return yield lineOf({ kind: 'what_if', ...value })
+      }
       yield lineOf({ kind: 'progress', decided: value, installs: Math.max(installs, value) })
     }
   }
