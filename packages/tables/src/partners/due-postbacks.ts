@@ -267,6 +267,32 @@ export async function removeErased(pool: Client, app_id: string, installs: reado
   await pool.query(`${from} WHERE ${ofErased} AND d.state = 'erased'`, erasedValues(app_id, installs))
 }
 
+/** The key of a row that an earlier, erased life of its install may hold. */
+type KeyOfLife = DueKey & Pick<ErasedInstall, 'mark_ms'>
+
+/**
+ * Frees keys that an erased life of an install holds, for its new life: the eraser removes them at the end of a run. Throws while a process
+ * may be in a try of one, which the eraser has to know.
+ */
+export async function freeErased(pool: Client, keys: readonly KeyOfLife[], now_ms: number): Promise<void> {
+  if (keys.length === 0) return
+  const of = <T>(value: (one: KeyOfLife) => T) => keys.map(value)
+  const values = [
+    ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
+    of((one) => one.mark_ms),
+  ]
+  const from = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
+    AS e (app_id, install_uuid, event_key, partner, mark_ms)`
+  const where = `d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
+    AND d.dated_at_ms <= e.mark_ms`
+  await pool.query(
+    `DELETE FROM due_postbacks d USING ${from} WHERE ${where} AND NOT (d.leased AND d.next_try_ms > $6)`,
+    [...values, now_ms],
+  )
+  const { rows } = await pool.query(`SELECT 1 FROM due_postbacks d JOIN ${from} ON ${where} LIMIT 1`, values)
+  if (rows.length > 0) throw new Error('a postback of an erased life is in a try')
+}
+
 /** The `Idempotency-Key` of a postback that was delivered or given up; null until then. */
 export async function findEndedKey(
   pool: Client,

@@ -70,6 +70,7 @@ export function eventForwarder(deps: OweDeps): ConsumerDefinition<Decoded> {
             [...events].map(([install_uuid, some]) => ({
               ...{ app_id, install_uuid, settings, events: some, decisions: decisions.get(install_uuid) ?? [] },
             })),
+            tombstones,
           ),
         )
       }

@@ -2,9 +2,11 @@ import type { Broker } from '@tributary/broker/broker'
 import { waitUntilRead } from '@tributary/broker/wait-until-read'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
+import { install_postback } from '@tributary/contracts/partner-postback'
+import type { Tombstones } from '@tributary/domain/erasure/tombstones'
 import { type CountedEvent, type DecidedInstall, owedOf } from '@tributary/domain/partner/owed'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
-import { type AddedPostback, addOwed } from '@tributary/tables/partners/due-postbacks'
+import { type AddedPostback, addOwed, freeErased } from '@tributary/tables/partners/due-postbacks'
 import type { Pool } from 'pg'
 import type { AppSettings } from './settings-versions.ts'
 
@@ -38,12 +40,25 @@ interface KnownInstall {
   settings: AppSettings
 }
 
-/** Adds what is owed for installs and not there yet; gives back how many postbacks are new. */
-export async function oweAll({ postgres, now, onOwed }: OweDeps, installs: readonly KnownInstall[]): Promise<number> {
+/**
+ * Adds what is owed for installs and not there yet; gives back how many postbacks are new. The tombstones are those with which the evidence
+ * was read.
+ */
+export async function oweAll(
+  { postgres, now, onOwed }: OweDeps,
+  installs: readonly KnownInstall[],
+  tombstones: Tombstones,
+): Promise<number> {
   const now_ms = now()
   const owed = installs.flatMap(({ app_id, install_uuid, settings, ...known }): AddedPostback[] =>
     owedOf({ ...known, settingsAt: settings.settingsAt, now_ms }).map((one) => ({ ...one, app_id, install_uuid })),
   )
+  // Two lives of an install have the key of `install` in common.
+  const again = owed.flatMap((one) => {
+    const mark_ms = one.event_key === install_postback ? tombstones.markOf(one.app_id, one.install_uuid) : null
+    return mark_ms === null ? [] : { ...one, mark_ms }
+  })
+  await freeErased(postgres, again, now_ms)
   const added = owed.length === 0 ? 0 : await addOwed(postgres, owed, now_ms)
   if (added > 0) onOwed?.()
   return added

@@ -71,6 +71,7 @@ export function verdictForwarder(deps: OweDeps): ConsumerDefinition<Decided> {
               ...{ app_id, install_uuid, settings, decisions: decisions.get(install_uuid) ?? [] },
               events: events.get(install_uuid) ?? [],
             })),
+            tombstones,
           ),
         )
       }

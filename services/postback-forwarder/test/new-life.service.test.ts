@@ -1,0 +1,69 @@
+import type { Verdict } from '@tributary/contracts/attribution/verdict'
+import { limits } from '@tributary/contracts/limits'
+import { newestTombstones } from '@tributary/domain/erasure/tombstones'
+import type { DecidedInstall } from '@tributary/domain/partner/owed'
+import { endErased, endTries, takeDue } from '@tributary/tables/partners/due-postbacks'
+import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
+import { expect, test } from 'vitest'
+import { oweAll } from '../src/owe/owe.ts'
+import { readAppSettings } from '../src/owe/settings-versions.ts'
+import { openStage } from './deliver-stage.ts'
+
+const verdict: Verdict = {
+  ...{ partner: 'ads', attribution_type: 'click_id', campaign: null, link_id: 'l', click_id: 'c', ext_click_id: null },
+  ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, reinstall: false, fraud_flags: [] },
+}
+
+/** An install whose first life is owed to a partner, which an erasure then takes; and how to owe its next life. */
+async function openLives() {
+  const stage = await openStage()
+  const { pool, app_id, now } = stage
+  await stage.owe('ads', 'http://127.0.0.1/', 0)
+  const settings = (await readAppSettings(pool, [app_id])).get(app_id)!
+  const erased = memoryTombstones()
+  const began_ms = now()
+  /** Owes a life that began so many seconds later; gives back how many postbacks are new. */
+  const oweLife = async (seconds: number) => {
+    const at_ms = began_ms + seconds * 1000
+    const times = { installed_at_ms: at_ms, received_at_ms: at_ms, decided_at_ms: at_ms }
+    const decision: DecidedInstall = { app_id, install_uuid: 'i', ...times, verdict }
+    const install = { app_id, install_uuid: 'i', decisions: [decision], events: [], settings }
+    return oweAll(
+      { broker: null as never, clickhouse: null as never, postgres: pool, now },
+      [install],
+      await newestTombstones(erased),
+    )
+  }
+  const mark_ms = began_ms + 1000
+  const take = async () => (await takeDue(pool, [{ app_id, partner: 'ads', max: 9 }], now()))[0]!
+  const rows = async () =>
+    (await pool.query('SELECT idempotency_key AS key, state FROM due_postbacks ORDER BY owed_at_ms')).rows
+  return { ...stage, oweLife, take, rows, mark_ms, erase: () => erased.erase(app_id, 'i', mark_ms) }
+}
+
+test('a new life is owed its install before the eraser has removed what the erased one was owed', async () => {
+  const { oweLife, take, rows, pool, now, erase } = await openLives()
+  expect(await oweLife(0)).toBe(1)
+  const sent = await take()
+  await endTries(pool, [{ ...sent, state: 'delivered', next_try_ms: now(), reason: null }], now())
+  expect(await oweLife(2)).toBe(0)
+  erase()
+  expect(await oweLife(2)).toBe(1)
+  const [owed] = await rows()
+  expect(owed.state).toBe('due')
+  expect(owed.key).not.toBe(sent.idempotency_key)
+  expect(await oweLife(2)).toBe(0)
+  expect(await rows()).toEqual([owed])
+})
+
+test('a new life waits while somebody may be in a try of the erased one, and the eraser still hears of that try', async () => {
+  const { oweLife, take, rows, pool, app_id, now, clock, erase, mark_ms } = await openLives()
+  await oweLife(0)
+  const { idempotency_key } = await take()
+  erase()
+  await expect(oweLife(2)).rejects.toThrow('in a try')
+  expect(await endErased(pool, app_id, [{ install_uuid: 'i', mark_ms }], now())).toBe(true)
+  clock.ahead_ms += limits.partner_lease_ms
+  expect(await oweLife(2)).toBe(1)
+  expect(await rows()).toEqual([{ key: expect.not.stringContaining(idempotency_key), state: 'due' }])
+})
