@@ -3,6 +3,7 @@ import { day_ms, limits } from '@tributary/contracts/limits'
 import { endErased, retryDead, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { findPartner, removePartner, setPartner } from '@tributary/tenancy/companies/partner-settings'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import { expect, test, vi } from 'vitest'
 import { listen, masterKeys, openStage } from './deliver-stage.ts'
 
@@ -210,4 +211,17 @@ test('a process whose clock is a minute ahead leaves alone what another one trie
   const ahead_ms = now() + limits.clocks_apart_ms_max + limits.partner_try_ms_max
   expect(await takeDue(pool, wanted, ahead_ms)).toEqual([])
   expect(await endErased(pool, app_id, [{ install_uuid: 'i-0', mark_ms: 0 }], ahead_ms)).toBe(true)
+})
+
+test('nothing of an erased install is sent once its tombstone is there, whatever the eraser has still to do', async () => {
+  const { owe, start, pool, app_id, states, logged, now } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 3)
+  const erased = memoryTombstones()
+  erased.erase(app_id, 'i-1', now())
+  start({ erased })
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 2 }), patient)
+  expect(partner.heard.map(({ path }) => path).toSorted()).toEqual(['/a?i=i-0', '/a?i=i-2'])
+  expect(logged.map(({ install_uuid }) => install_uuid).toSorted()).toEqual(['i-0', 'i-2'])
+  expect((await pool.query(`SELECT 1 FROM due_postbacks WHERE install_uuid = 'i-1'`)).rowCount).toBe(0)
 })

@@ -175,6 +175,21 @@ const endSql = `
   WHERE d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
     AND d.tries = e.tries AND d.leased`
 
+/** Removes what was taken and is of an erased life: it is not sent, and no log has it. */
+export async function removeTaken(pool: Client, taken: readonly TakenPostback[]): Promise<void> {
+  const of = <T>(value: (one: TakenPostback) => T) => taken.map(value)
+  await pool.query(
+    `DELETE FROM due_postbacks d USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
+       AS e (app_id, install_uuid, event_key, partner, tries)
+     WHERE d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
+       AND d.tries = e.tries`,
+    [
+      ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
+      of((one) => one.tries),
+    ],
+  )
+}
+
 /** Makes the dead postbacks of a partner due again, with its settings of now. Gives back how many. */
 export async function retryDead(
   client: Client,

@@ -1,6 +1,13 @@
 import { limits } from '@tributary/contracts/limits'
+import { isGone, newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import type { Targets } from '@tributary/domain/partner/targets'
-import { type EndedTry, findDueTargets, type TakenPostback, takeDue } from '@tributary/tables/partners/due-postbacks'
+import {
+  type EndedTry,
+  findDueTargets,
+  removeTaken,
+  type TakenPostback,
+  takeDue,
+} from '@tributary/tables/partners/due-postbacks'
 import type { ResolveHost } from '@tributary/tenancy/resolve-host'
 import { isSecretUnreadable, type MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
@@ -14,6 +21,8 @@ import { endedTries, type TriesDeps } from './tries.ts'
 export interface DeliverDeps extends TriesDeps {
   postgres: Pool
   masterKeys: MasterKeys
+  /** Tombstones; without them nothing counts as erased. */
+  erased?: TombstoneStore
   targets: Targets
   resolve: ResolveHost
   metrics?: ForwarderMetrics
@@ -49,7 +58,7 @@ export function deliverer(deps: DeliverDeps) {
   async function begin(stop: AbortSignal): Promise<number> {
     if (!pace.hasRoom() || !tries.hasRoom()) return 0
     const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres, now())), now())
-    for (const one of taken) {
+    for (const one of await withoutErased(deps, taken)) {
       const work = tryOnce({ ...deps, agent, pace, tries, secretOf }, one, stop)
         .catch((err: unknown) => {
           fault = { err }
@@ -93,6 +102,20 @@ export function deliverer(deps: DeliverDeps) {
       await agent.destroy()
     },
   }
+}
+
+/**
+ * Leaves out, and removes, what is of an erased life: the eraser ends what is due when its turn comes, and a test may show an install that it
+ * has not deleted yet. An erasure that this does not know finds the leases.
+ */
+async function withoutErased({ postgres, erased }: DeliverDeps, taken: readonly TakenPostback[]) {
+  if (taken.length === 0) return taken
+  const tombstones = await newestTombstones(erased)
+  const isErased = ({ app_id, install_uuid, dated_at_ms }: TakenPostback) =>
+    !tombstones.isLocked(app_id) && isGone(tombstones, { app_id, install_uuid, received_at_ms: dated_at_ms })
+  const gone = new Set(taken.filter(isErased))
+  if (gone.size > 0) await removeTaken(postgres, [...gone])
+  return taken.filter((one) => !gone.has(one))
 }
 
 interface TryDeps extends DeliverDeps {
