@@ -55,10 +55,12 @@ export function openTargets(allowed: readonly string[]): Targets {
   }
 }
 
-/** Why a postback does not go to a URL whose host has these addresses; null if it may. Without addresses the name alone is judged. */
+/**
+ * Why a postback does not go to a URL whose host has these addresses; null if it may. Without addresses the name alone is judged. The addresses
+ * stay unsaid: whoever may set a partner could look up names of the network that we stand in.
+ */
 export function targetFault(targets: Targets, origin: URL, addresses: readonly string[]): string | null {
-  const refused = addresses.find((address) => !targets.mayReach(address))
-  if (refused !== undefined) return `${origin.hostname} leads to ${refused}, which is no address of the internet.`
+  if (!addresses.every(targets.mayReach)) return `${origin.hostname} leads to an address that is none of the internet.`
   if (addresses.length > 0 && addresses.every(targets.isAllowed)) return null
   if (origin.protocol !== 'https:') return 'Only https is allowed.'
   if (origin.port !== '') return 'Only port 443 is allowed.'
