@@ -1,3 +1,4 @@
+import { CodedError } from '@tributary/contracts/errors'
 import { openTargets } from '@tributary/domain/partner/targets'
 import { addOwed, endTries, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { expect, test } from 'vitest'
@@ -11,6 +12,7 @@ const names: Record<string, string[]> = {
   'mapped.example': ['::ffff:127.0.0.1'],
   'metadata.example': ['169.254.169.254'],
 }
+const engine = { away: false }
 const { ask, pool, query, newApp, auditOf } = adminApiUnderTest({
   now: () => now_ms,
   targets: openTargets(['127.0.0.8/31']),
@@ -21,7 +23,12 @@ const { ask, pool, query, newApp, auditOf } = adminApiUnderTest({
     return found
   },
   // No install was ever attributed.
-  clickhouse: { query: async () => [] } as never,
+  clickhouse: {
+    async query() {
+      if (engine.away) throw new CodedError('unavailable')
+      return []
+    },
+  } as never,
 })
 
 const good = { partner: 'ads', postback_url: 'https://public.example/p?c={ext_click_id}' }
@@ -71,6 +78,25 @@ test.each(['https://public.example/', 'https://93.184.216.34/', 'https://nowhere
     expect(await ask('PUT', '/partners', { app_id, ...good, postback_url })).toMatchObject({ status: 200 })
   },
 )
+
+test('the refusal of a name tells nobody which address it has inside', async () => {
+  const { app_id } = await newApp()
+  for (const host of ['inside.example', 'mixed.example', 'metadata.example']) {
+    const { status, body } = await ask('PUT', '/partners', { app_id, ...good, postback_url: `https://${host}/` })
+    expect([status, body.message]).toEqual([400, expect.stringContaining(host)])
+    for (const address of names[host]!) expect(body.message).not.toContain(address)
+  }
+})
+
+test('a request that fails because the engine is away has set nothing', async () => {
+  const { app_id } = await newApp()
+  engine.away = true
+  const answer = await ask('PUT', '/partners', { app_id, ...good }).finally(() => {
+    engine.away = false
+  })
+  expect(answer).toMatchObject({ status: 503 })
+  expect(await query('SELECT 1 FROM partner_postbacks WHERE app_id = $1', [app_id])).toEqual([])
+})
 
 test('settings have defaults, keep their secret until it is taken away, and their history is in the audit log without it', async () => {
   const { app_id } = await newApp()

@@ -30,8 +30,10 @@ export function addPartnerRoutes(app: FastifyInstance, deps: AdminApiDeps): void
 
   addRoute(app, partnerRoutes.setPartner, async ({ body }, request) => {
     await mustBeGood(body)
-    const settings = await setPartner(deps, body, adminRequest(request, now))
-    return { ...settings, preview: await previewPostback(deps, body) }
+    await getApp(pool, request)
+    // First, since it may fail: a request that fails has set nothing.
+    const preview = await previewPostback(deps, body)
+    return { ...(await setPartner(deps, body, adminRequest(request, now))), preview }
   })
   addRoute(app, partnerRoutes.previewPartner, async ({ body }, request) => {
     await getApp(pool, request)
