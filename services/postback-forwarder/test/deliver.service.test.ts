@@ -225,3 +225,19 @@ test('nothing of an erased install is sent once its tombstone is there, whatever
   expect(logged.map(({ install_uuid }) => install_uuid).toSorted()).toEqual(['i-0', 'i-2'])
   expect((await pool.query(`SELECT 1 FROM due_postbacks WHERE install_uuid = 'i-1'`)).rowCount).toBe(0)
 })
+
+test('a try of an erased install that waited for its log longer than the eraser waits for it comes into no log', async () => {
+  const { owe, start, states, app_id, clock, log, logged, now } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 2)
+  const erased = memoryTombstones()
+  log.away = true
+  start({ erased })
+  await vi.waitFor(() => expect(log.failures).toBeGreaterThan(0), patient)
+  await vi.waitFor(() => expect(partner.heard).toHaveLength(2), patient)
+  erased.erase(app_id, 'i-1', now())
+  clock.ahead_ms += limits.partner_lease_ms
+  log.away = false
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 2 }), patient)
+  expect(new Set(logged.map(({ install_uuid }) => install_uuid))).toEqual(new Set(['i-0']))
+})

@@ -1,5 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import { isGone, newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import { newestTombstones } from '@tributary/domain/erasure/tombstones'
 import type { Targets } from '@tributary/domain/partner/targets'
 import {
   type EndedTry,
@@ -16,13 +16,11 @@ import { postbackAgent } from './connect.ts'
 import { createPace, type Pace } from './pace.ts'
 import { partnerSecrets } from './partner-secrets.ts'
 import { type Answer, isRepeated, sendPostback } from './send.ts'
-import { endedTries, type TriesDeps } from './tries.ts'
+import { endedTries, isErasedLife, type TriesDeps } from './tries.ts'
 
 export interface DeliverDeps extends TriesDeps {
   postgres: Pool
   masterKeys: MasterKeys
-  /** Tombstones; without them nothing counts as erased. */
-  erased?: TombstoneStore
   targets: Targets
   resolve: ResolveHost
   metrics?: ForwarderMetrics
@@ -111,9 +109,7 @@ export function deliverer(deps: DeliverDeps) {
 async function withoutErased({ postgres, erased }: DeliverDeps, taken: readonly TakenPostback[]) {
   if (taken.length === 0) return taken
   const tombstones = await newestTombstones(erased)
-  const isErased = ({ app_id, install_uuid, dated_at_ms }: TakenPostback) =>
-    !tombstones.isLocked(app_id) && isGone(tombstones, { app_id, install_uuid, received_at_ms: dated_at_ms })
-  const gone = new Set(taken.filter(isErased))
+  const gone = new Set(taken.filter((one) => isErasedLife(tombstones, one)))
   if (gone.size > 0) await removeTaken(postgres, [...gone])
   return taken.filter((one) => !gone.has(one))
 }
