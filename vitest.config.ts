@@ -1,15 +1,13 @@
 import { totalmem } from 'node:os'
 import { defineConfig } from 'vitest/config'
-import RingOrder from './tools/runner/ring-order.ts'
-
-/** One project per test ring (docs: CONTRIBUTING.md). A file's ring is the word before `.test.ts`. */
-const rings = ['domain', 'service', 'contract', 'clickhouse', 'failure', 'whole', 'prove']
+import RingOrder, { rings } from './tools/runner/ring-order.ts'
 
 /** Ends a test or hook that hangs. A machine may stand still for minutes, so it is far from what any of them takes. */
 const hang_ms = 300_000
 
 export default defineConfig({
   test: {
+    // One for each ring (CONTRIBUTING.md#tests). The ring of a file is the word before `.test.ts`.
     projects: rings.map((ring) => ({
       test: {
         name: ring,

@@ -1,28 +1,30 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * The first ring leaves the migrated folders that others copy. The last ones have the shortest files, so that no worker is left alone with a
- * long one at the end.
+ * The rings of tests, in the order in which they run. The first leaves the migrated folders that others copy. `domain` has the shortest
+ * files, so that no worker is left alone with a long one at the end. `prove` runs by itself.
  */
-const order = ['clickhouse', 'failure', 'whole', 'contract', 'service', 'domain', 'prove']
+export const rings = ['clickhouse', 'failure', 'whole', 'contract', 'service', 'domain', 'prove'] as const
+
+interface TestFile {
+  project: { name: string }
+  moduleId: string
+}
+
+/** Files by their ring. Those of a ring stay in the order that vitest gives them, the longest first, but for files with a browser. */
+export const byRing = <File extends TestFile>(files: readonly File[]): File[] =>
+  rings.flatMap((ring) => spreadBrowsers(files.filter(({ project }) => project.name === ring)))
 
 /** Each has a Chromium, which takes a core for itself. */
-const with_browser = /packages\/panel\/test\/.*\.whole\./
+const hasBrowser = ({ moduleId }: TestFile): boolean => /packages\/panel\/test\/.*\.whole\./.test(moduleId)
 
-/**
- * Files by their ring; those of one ring stay in the order that vitest gives them, which is the longest first. Files with a browser are
- * spread among the others of their ring.
- */
-export const byRing = <Spec extends { project: { name: string }; moduleId: string }>(files: readonly Spec[]): Spec[] =>
-  order.flatMap((ring) => {
-    const ofRing = files.filter(({ project }) => project.name === ring)
-    const [browsers, others] = [true, false].map((has) =>
-      ofRing.filter((one) => with_browser.test(one.moduleId) === has),
-    )
-    if (!browsers?.length || !others) return ofRing
-    const each = Math.ceil(others.length / browsers.length)
-    return browsers.flatMap((one, n) => [one, ...others.slice(n * each, (n + 1) * each)])
-  })
+/** The same files, those with a browser spread among the others. */
+function spreadBrowsers<File extends TestFile>(files: File[]): File[] {
+  const { browsers = [], others = [] } = Object.groupBy(files, (file) => (hasBrowser(file) ? 'browsers' : 'others'))
+  if (browsers.length === 0) return others
+  const each = Math.ceil(others.length / browsers.length)
+  return browsers.flatMap((file, n) => [file, ...others.slice(n * each, (n + 1) * each)])
+}
 
 /** Vitest alone begins with `clickhouse` and ends with `whole`, by the alphabet. */
 export default class RingOrder extends BaseSequencer {
