@@ -1,6 +1,5 @@
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
-import type { EndedTry } from '@tributary/tables/partners/due-postbacks'
-import { readBacklog } from '@tributary/tables/partners/due-postbacks'
+import { type EndedTry, readBacklog } from '@tributary/tables/partners/due-postbacks'
 import type { Pool } from 'pg'
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
 
@@ -50,7 +49,7 @@ export function forwarderMetrics(registry: Registry, now: () => number) {
   }
 }
 
-/** What is due, read once with each scrape; while PostgreSQL is away, what it said last. */
+/** Adds gauges of what is due, which is read once for each scrape. While PostgreSQL is away they keep their values. */
 export function watchDue(registry: Registry, pool: Pick<Pool, 'query'>, now: () => number): void {
   let reading: ReturnType<typeof readBacklog> | null = null
   const read = () => {

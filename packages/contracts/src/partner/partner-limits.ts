@@ -36,7 +36,7 @@ export const partnerLimits = {
   /** Tries at once that a company may have for each place that is free; half of that to begin one of a partner that is not known to answer. */
   partner_company_tries_per_free_max: 2,
   partner_slow_try_ms: 1000,
-  /** A failure stops a partner for a while: at first this, doubling up to the second. */
+  /** A partner that fails is stopped for this time, which doubles up to the second. */
   partner_breaker_ms: 1000,
   partner_breaker_ms_max: minute_ms,
   /** A `Retry-After` stops a partner for so long at most. */
@@ -44,7 +44,7 @@ export const partnerLimits = {
   /** Deliveries of an answer of the admin API. */
   partner_deliveries_default: 100,
   partner_deliveries_max: 1000,
-  /** A test delivery is waited for so long. */
+  /** The answer to a test delivery is waited for so long. */
   partner_test_ms_max: 15_000,
   /** A partner fails, for `/attention`: a delivery has waited so long, or one died in the last day. */
   partner_late_ms: hour_ms,

@@ -17,7 +17,7 @@ export class UnresolvedError extends Error {
 const connections_max = 64
 const idle_ms = 30_000
 
-/** An agent whose connections go to addresses that were looked at: a name is resolved once, and nothing asks again. */
+/** An agent whose connections go to the address that was checked: a name is resolved once for each connection. */
 export function postbackAgent({ targets, resolve }: { targets: Targets; resolve: ResolveHost }): Agent {
   const connect = buildConnector({ timeout: limits.partner_try_ms_max, allowH2: false, maxCachedSessions: 1000 })
   return new Agent({

@@ -15,7 +15,7 @@ import type { ForwarderMetrics } from '../metrics.ts'
 import { postbackAgent } from './connect.ts'
 import { createPace, type Pace } from './pace.ts'
 import { partnerSecrets } from './partner-secrets.ts'
-import { type Answer, isRepeated, sendPostback } from './send.ts'
+import { type Answer, isRepeated, sendPostback, unanswered } from './send.ts'
 import { endedTries, isErasedLife, type TriesDeps } from './tries.ts'
 
 export interface DeliverDeps extends TriesDeps {
@@ -30,9 +30,9 @@ export interface DeliverDeps extends TriesDeps {
   crash?(step: 'taken' | 'answered'): void
 }
 
-/** Between two looks for what is due, when nothing was. */
+/** Pause after a look for what is due that found nothing. */
 const look_pause_ms = 250
-/** A stop waits so long for what was answered to be noted. */
+/** A stop waits so long until answered tries are logged and marked. */
 const settle_ms = 2000
 
 /**
@@ -49,10 +49,10 @@ export function deliverer(deps: DeliverDeps) {
   const secretOf = partnerSecrets(postgres, deps.masterKeys)
   const at_work = new Set<Promise<void>>()
   let wake: () => void = () => {}
-  /** Of a try; whoever works hears it. */
+  /** The fault of a try, with which `work` rejects. */
   let fault: { err: unknown } | null = null
 
-  /** Begins what has room; gives back how many tries that were. */
+  /** Begins as many tries as have room, and gives back how many. */
   async function begin(stop: AbortSignal): Promise<number> {
     if (!pace.hasRoom() || !tries.hasRoom()) return 0
     const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres, now())), now())
@@ -148,16 +148,8 @@ async function tryOnce(deps: TryDeps, taken: TakenPostback, stop: AbortSignal): 
   tries.add({
     ended,
     logged: {
-      ...{
-        app_id,
-        partner,
-        install_uuid,
-        event_name,
-        idempotency_key,
-        try: taken.tries,
-        dated_at_ms,
-        tried_at_ms: begun_ms,
-      },
+      ...{ app_id, partner, install_uuid, event_name, idempotency_key, dated_at_ms },
+      ...{ try: taken.tries, tried_at_ms: begun_ms },
       ...{ outcome: ended.state === 'due' ? 'retry' : ended.state, status: answer.status, reason: ended.reason },
       ...{ elapsed_ms, answer: answer.text },
     },
@@ -169,24 +161,17 @@ const keyOf = ({ app_id, install_uuid, event_key, partner, tries }: TakenPostbac
   ...{ app_id, install_uuid, event_key, partner, tries },
 })
 
-const failed = (reason: NonNullable<Answer['reason']>): Answer => ({
-  status: null,
-  reason,
-  text: '',
-  retry_after_ms: null,
-})
-
 /** The answer of the partner, or why there is none. */
 async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback, stop: AbortSignal): Promise<Answer> {
   const { settings, settings_id, content, idempotency_key } = taken
-  if (settings === null) return failed('partner_removed')
-  if (now() >= taken.give_up_ms) return failed('gave_up')
+  if (settings === null) return unanswered('partner_removed')
+  if (now() >= taken.give_up_ms) return unanswered('gave_up')
   let secret: string | null
   try {
     secret = await secretOf(settings_id)
   } catch (err) {
     // An unsigned postback would be taken for a forged one.
-    return failed(isSecretUnreadable(err) ? 'secret_unreadable' : 'connection')
+    return unanswered(isSecretUnreadable(err) ? 'secret_unreadable' : 'connection')
   }
   return sendPostback(agent, { settings, secret, content, idempotency_key, test: isTest(taken) }, now(), stop)
 }

@@ -1,7 +1,7 @@
 import { limits } from '@tributary/contracts/limits'
 import type { DueTarget, Wanted } from '@tributary/tables/partners/due-postbacks'
 
-/** How a partner of an app did. */
+/** The last tries of a partner of an app. */
 interface State {
   company_id: string
   /** Its last try was delivered, in less than `partner_slow_try_ms`. */

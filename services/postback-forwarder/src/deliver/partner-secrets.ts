@@ -6,7 +6,7 @@ import type { Pool } from 'pg'
 /** Secrets that are remembered. A version of settings never changes its own. */
 const kept_max = 10_000
 
-/** Reads the secret of a version of settings: null without one. Throws `SecretUnreadableError` without its master key. */
+/** Reads the secret of a version of settings; null if it has none. Throws `SecretUnreadableError` without its master key. */
 export function partnerSecrets(pool: Pick<Pool, 'query'>, masterKeys: MasterKeys) {
   const kept = new Map<string, string | null>()
   return async (settings_id: string): Promise<string | null> => {

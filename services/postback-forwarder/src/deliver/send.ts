@@ -27,7 +27,8 @@ export interface Answer {
   retry_after_ms: number | null
 }
 
-const unanswered = (reason: DeliveryReason): Answer => ({ status: null, reason, text: '', retry_after_ms: null })
+/** The try without an answer. */
+export const unanswered = (reason: DeliveryReason): Answer => ({ status: null, reason, text: '', retry_after_ms: null })
 
 /**
  * Sends a postback once and reads the beginning of the answer. Redirects are not followed. Rejects only when `stop` fires; the postback

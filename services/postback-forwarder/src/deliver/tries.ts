@@ -32,9 +32,9 @@ export const isErasedLife = (
 
 /** Tries of one insert. */
 const tries_max = 1000
-/** Tries that wait for the log; more are not begun. */
+/** Maximum of tries that wait for the log: no more are begun. */
 const waiting_max = 4000
-/** More tries come meanwhile, and an insert of them costs as much. */
+/** Pause before an insert, in which more tries come: an insert of many costs as much as one of few. */
 const linger_ms = 100
 const retry_ms = 1000
 

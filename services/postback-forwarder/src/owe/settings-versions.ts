@@ -3,11 +3,12 @@ import type { Pool } from 'pg'
 
 type Query = Pick<Pool, 'query'>
 
-/** All versions of an app's settings of partners, the oldest first. A removed partner has one with `settings` null. */
+/** A version of an app's settings for a partner. */
 interface Version {
   app_id: string
   partner: string
   valid_from_ms: number
+  /** Null: the partner was removed. */
   settings: SettingsVersion | null
 }
 
@@ -32,6 +33,7 @@ const versionsSql = `
   SELECT settings_id::text, app_id, partner, valid_from_ms::float8, postback_url, method, events, flagged
   FROM partner_postbacks WHERE app_id = ANY($1::text[]) ORDER BY app_id, partner, valid_from_ms, settings_id`
 
+/** The versions of an app, those of each partner the oldest first. */
 function ofVersions(versions: readonly Version[]): AppSettings {
   const byPartner = Map.groupBy(versions, ({ partner }) => partner)
   return {
