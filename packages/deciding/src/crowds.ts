@@ -6,7 +6,7 @@ import { byInstall, byPlace, type Crowds } from '@tributary/domain/attribute/ver
 import type { KeyFact, KeyFacts } from '@tributary/tables/attribution/key-facts'
 import type { Lookups } from './lookups/lookups.ts'
 
-/** What stands next to the install events of a batch, by key. */
+/** The install events next to those of a batch, by key. */
 export interface KeyCrowds {
   of(install: InstallFact): Crowds
   /** The nearest installs of the same device or user before it, and after it: `near_installs_max` of each key. */
@@ -16,7 +16,7 @@ export interface KeyCrowds {
   pushedBy(added: readonly Fact[]): string[]
 }
 
-/** More than the events of others that are no install event which counts, and so hide an earlier install. */
+/** Install events of a key that are looked at on one side of an install: some do not count, and would hide one that does. */
 const near_installs_max = 50
 
 const nobody: KeyFacts = { rows: [], cut: false }

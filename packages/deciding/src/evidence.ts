@@ -21,7 +21,7 @@ import { indexClicks } from './index-clicks.ts'
 import type { Lookups } from './lookups/lookups.ts'
 import { findNeighbours, type Neighbours } from './neighbours.ts'
 
-/** What a batch says about one app. */
+/** The work of a batch on one app. */
 export interface AppWork {
   app: Pick<AttributionApp, 'app_id' | 'company_apps' | 'clicks_deleted_before_ms'>
   /** Facts of the batch. */
@@ -34,7 +34,7 @@ export interface AppWork {
   isErasedClick(click_id: string): boolean
 }
 
-/** An install that is to be decided, and what it alone depends on. */
+/** An install that is to be decided, with the evidence that is its own. */
 export interface OpenInstall {
   install: InstallFact
   facts: readonly Fact[]
@@ -70,11 +70,11 @@ export interface KnownFacts {
   neighbours: Neighbours
 }
 
-/** Loads what clicks and verdicts have no part in; the facts of the batch must be stored. */
+/** Loads facts alone, no clicks and no verdicts. The facts of the batch must be stored. */
 export async function loadFacts(lookups: Lookups, { app, facts, again }: AppWork): Promise<KnownFacts> {
   const named = new Set([...facts.map(({ install_uuid }) => install_uuid), ...again])
   const aliases = Map.groupBy(facts.filter(isAlias), ({ install_uuid }) => install_uuid)
-  // All together as many more as the batch has aliases, or twice that.
+  // Each look-up reads as many more users as the batch has aliases of an install, or twice that.
   const byMore = Map.groupBy(named, (uuid) => roundUp(aliases.get(uuid)?.length ?? 0))
   const stored = await Promise.all(
     [...byMore].map(([users_more, uuids]) => lookups.facts(app.app_id, uuids, { users_more })),
@@ -93,10 +93,10 @@ export async function loadFacts(lookups: Lookups, { app, facts, again }: AppWork
   return { own, pushedOut, neighbours: await findNeighbours(lookups, app.app_id, own, [...pushedOut.values()].flat()) }
 }
 
-/** The next power of two, so that few counts differ. */
+/** The next power of two: installs with nearly as many aliases share a look-up. */
 const roundUp = (count: number): number => (count === 0 ? 0 : 2 ** Math.ceil(Math.log2(count)))
 
-/** Loads what the installs of a batch depend on. Of an install without facts nothing is decided again. */
+/** Loads all that the installs of a batch depend on. An install without facts is not decided again. */
 export async function loadEvidence(
   lookups: Lookups,
   geo: Geo,

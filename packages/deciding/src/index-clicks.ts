@@ -6,7 +6,7 @@ import { clickKeys } from '@tributary/domain/attribute/match-keys'
 import type { ClickWindows } from '@tributary/domain/attribute/verdict'
 import { firstIndex } from '@tributary/domain/first-index'
 
-/** The clicks among many that an install names, and of each of its ranges those that `nearestClicks` takes. */
+/** Gives the clicks that an install names, and of each of its ranges those that `nearestClicks` takes. */
 export type FindNearest = (install: InstallFact, windows: ClickWindows) => KeptClick[]
 
 /**

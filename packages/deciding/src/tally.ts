@@ -3,7 +3,7 @@ import { organic } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { type Attributed, hasOtherVerdict } from '@tributary/domain/attribute/decisions'
 
-/** Counts what became of installs that were decided again: by partner, and by the partners between which they moved. */
+/** Counts installs that were decided again, by partner and by move between partners. */
 export function createTally() {
   let installs = 0
   let changed = 0

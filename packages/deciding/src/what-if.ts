@@ -13,7 +13,7 @@ export interface WhatIfInput {
   app: AppWork['app']
   settings: WhatIfSettings
   lookups: Lookups
-  /** Installs of the window in the order of `byInstall`. An install may come at a place where it no longer stands. */
+  /** Installs of the window in the order of `byInstall`. One whose time has changed may come at its old places too: those are skipped. */
   pages: AsyncIterable<readonly InstallInOrder[]>
   now: () => number
 }
@@ -26,8 +26,8 @@ export const windowsUnder = (settings: WhatIfSettings, windows: Windows): Window
 })
 
 /**
- * Decides installs again as `decideApp` does, with other settings, and publishes nothing (docs/attribution.md#what-if). Yields after
- * each page how many are decided. It holds a page, and of installs that get another click the click.
+ * Decides installs again with other settings, as install-attributor does, and publishes nothing (docs/attribution.md#what-if). Yields
+ * after each page how many are decided. Its memory holds one page, and one click for each install that gets or loses one.
  */
 export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInput): AsyncGenerator<number, WhatIf> {
   const claims = createClaims()
@@ -45,7 +45,7 @@ export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInpu
       claims: async (app_id, click_ids) => claims.withMoved(click_ids, await lookups.claims(app_id, click_ids)),
       clicks: async (app_id, click_ids, ranges) =>
         (await lookups.clicks(app_id, click_ids, ranges)).filter(({ click_id }) => !isErasedClick(click_id)),
-      // An install keeps the flags that hits and its network gave it: no setting changes them.
+      // An install keeps `datacenter_ip` and `blocked_ip`: no setting changes them. `noGeo` leaves out the first.
       hits: async () => [],
     }
     const work: AppWork = {
@@ -64,7 +64,7 @@ export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInpu
 
 const noGeo = { lookUp: () => ({ country: null, datacenter: false }) }
 
-/** The newest decisions of the installs that still stand where they came. */
+/** The newest decisions of installs that have the time and place at which the page names them. */
 async function findStanding(
   lookups: Lookups,
   app_id: string,
@@ -76,8 +76,8 @@ async function findStanding(
   )
   const standing = page.flatMap(({ install_uuid, installed_at_ms, place }) => {
     const found = newest.get(install_uuid)
-    const stands = found?.installed_at_ms === installed_at_ms && byPlace(found.place, place) === 0
-    return stands ? [[install_uuid, found] as const] : []
+    const isStanding = found?.installed_at_ms === installed_at_ms && byPlace(found.place, place) === 0
+    return isStanding ? [[install_uuid, found] as const] : []
   })
   return new Map(standing)
 }
@@ -89,7 +89,7 @@ async function findStanding(
 const mayChange = ({ candidates }: Decision, { reinstall_days }: WhatIfSettings): boolean =>
   candidates.length > 0 || reinstall_days !== undefined
 
-/** Which named clicks were erased, as the decisions say it: only of these they tell that an unknown click is used (`decide`). */
+/** Whether a named click was erased. Only then does a decision say of an unknown click that it is used. */
 function erasedAmong(decisions: Iterable<Decision>): (click_id: string) => boolean {
   const erased = new Set<string>()
   for (const { candidates } of decisions) {
@@ -99,7 +99,7 @@ function erasedAmong(decisions: Iterable<Decision>): (click_id: string) => boole
   return (click_id) => erased.has(click_id)
 }
 
-/** Written claims, but for installs that were decided again: of those what they hold now. */
+/** Claims as they are written, corrected by the installs that now hold another click. */
 function createClaims() {
   const released = new Set<string>()
   const won = new Map<string, WrittenClaim>()

@@ -4,7 +4,7 @@ import { printable, table } from '../output.ts'
 import { count } from './lines.ts'
 import { lostReasons, methodNames } from './words.ts'
 
-/** What other settings would change: installs by partner, and each move with an install that explains it. */
+/** Describes the result of a what-if: installs by partner, and each move with an install that explains it. */
 export function whatIfStory({ installs, changed, partners, moves }: WhatIf): string {
   const head = ['partner', 'before', 'after', 'reinstalls before', 'reinstalls after']
   const rows = partners.map((one) => [

@@ -11,7 +11,7 @@ import type { Flood, Lookups } from './lookups.ts'
 /** Ids of one statement. */
 const ids_max = 5000
 
-/** Installs of one statement that reads facts: whoever has the secret of an app may give each of them thousands. */
+/** Installs of one statement that reads facts: a sender with the secret of an app may give each of them thousands. */
 const fact_ids_max = 100
 
 /**

@@ -5,7 +5,7 @@ import type { DecidingFacts } from '@tributary/tables/attribution/facts'
 import type { KeyFact, KeyFacts, KeyOfInstall, KeyRange } from '@tributary/tables/attribution/key-facts'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 
-/** Facts with a key, within exact times; those that are absent bound nothing. `to` is exclusive. */
+/** Facts with a key, within exact times. An absent time is no bound; `received_to_ms` is exclusive. */
 export interface InstallRange {
   /** See `matchKey`. */
   match_key: string
@@ -41,7 +41,7 @@ export interface Flood {
   campaign: string | null
 }
 
-/** What deciding reads: all that was written before, the facts of the batch included. Each method reads one app. */
+/** Everything that decisions read: what was written before, the facts of the batch included. */
 export interface Lookups {
   /** Those that may decide. See `findDecidingFacts`. */
   facts(app_id: string, install_uuids: readonly string[], asked?: DecidingFacts): Promise<Map<string, Fact[]>>

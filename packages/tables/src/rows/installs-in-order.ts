@@ -3,13 +3,14 @@ import { textLiteral } from '@tributary/clickhouse/literals'
 import type { Place } from '@tributary/contracts/attribution/found'
 import { utcDay } from '@tributary/domain/utc-day'
 
-/** An install of a window with what orders it (`byInstall`). */
+/** An install with the fields that order it (`byInstall`). */
 export interface InstallInOrder {
   install_uuid: string
   installed_at_ms: number
   place: Place
 }
 
+/** The install times of an app that are read. */
 export interface InstallsOfWindow {
   app_id: string
   since_ms: number
@@ -17,13 +18,13 @@ export interface InstallsOfWindow {
   until_ms: number
 }
 
-/** Rows of one statement, which reads the columns of the app that order installs: `installs_v1` is not in the order of time. */
+/** Rows of one statement. Each reads whole columns of the app, because `installs_v1` is not sorted by time. */
 const statement_rows = 50_000
 const settings = `max_threads = 1, max_memory_usage = 400000000`
 
 /**
- * Installs that a verdict of theirs, or their waiting, puts into a window, in the order of `byInstall`, in pages. An install whose time
- * has changed comes at each of its times.
+ * Reads the decided installs of a window, those that wait for a click included, in pages and in the order of `byInstall`. An install
+ * whose time has changed comes once for each of its times.
  */
 export async function* readInstallsInOrder(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -44,7 +45,7 @@ export async function* readInstallsInOrder(
   }
 }
 
-/** How many installs of a window have a verdict. */
+/** Counts the installs of a window that have a verdict. */
 export async function countInstalls(clickhouse: Pick<Clickhouse, 'query'>, window: InstallsOfWindow): Promise<number> {
   const [row] = await clickhouse.query<{ installs: number }>(
     `SELECT toInt64(sum(sign)) AS installs FROM installs_by_day_v1 AS i FINAL WHERE ${inWindow(window)} SETTINGS ${settings}`,

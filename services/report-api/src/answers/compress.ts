@@ -21,7 +21,7 @@ export function compressAnswers(app: FastifyInstance): void {
   app.addHook('onSend', async (request, reply, payload) => {
     // A Parquet file is compressed inside.
     if (reply.getHeader('content-type') === rawTypes.parquet) return payload
-    // Lines that come while work goes on: nothing is held back to fill a block.
+    // Compression would hold lines back that come while work goes on (`no-transform`: RFC 9111, 5.2.2.6).
     if (String(reply.getHeader('cache-control')).includes('no-transform')) return payload
     addVary(reply, 'Accept-Encoding')
     const encoding = new Negotiator(request).encoding([...Object.keys(encodings), 'identity'])

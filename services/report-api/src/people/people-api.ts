@@ -17,7 +17,7 @@ import { addInstallRoutes } from './installs-route.ts'
 import { addOverviewRoutes } from './overview-routes.ts'
 import { addWhatIfRoute } from './what-if-route.ts'
 
-/** What is known of people who are signed in. */
+/** How callers of the admin API are known. */
 export interface PeopleDeps {
   pool: Pool
   sessions: Pick<Sessions, 'find'>
@@ -35,7 +35,7 @@ interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'>, 
   answerReport: AnswerReport
 }
 
-/** Reports and rows for people, below `/admin/api/v1`: whoever has a role that reads over an app sees what its keys see. */
+/** Reports and rows for people, below `/admin/api/v1`. A person with a role that reads over an app sees what its keys see. */
 export function peopleApi(deps: PeopleApiDeps): FastifyPluginAsync {
   const readers = createReaders(deps)
   const rows = { ...deps, ...readers }

@@ -32,7 +32,7 @@ const formats = { jsonl: 'JSONEachRow', parquet: 'Parquet' } as const
 /** GET /api/v1/raw/{events,clicks,installs,erasures}: rows by the time of storing (docs/raw.md). */
 export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
   const { authorize, pool, clickhouse, embedded = false, logger, stalled_ms_max = limits.raw_stalled_ms_max } = deps
-  const takeSlot = createSlots(limits.raw_answers_max)
+  const takeSlot = createSlots(limits.raw_answers_max, 'raw answer')
 
   async function answer(name: RawTableName, request: FastifyRequest, reply: FastifyReply): Promise<Readable> {
     const { app_id, key_id } = await authorize(request, reply)

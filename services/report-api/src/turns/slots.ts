@@ -3,8 +3,8 @@ import { CodedError, retrySoon } from '@tributary/contracts/errors'
 /** Takes the slot of an app, and gives back what frees it. Throws `busy`. */
 export type TakeSlot = (app_id: string) => () => void
 
-/** One long answer of an app at a time, and `answers_max` of all apps: each reads for as long as its client does. */
-export function createSlots(answers_max: number, answer = 'raw answer'): TakeSlot {
+/** One long answer of an app at a time, and `answers_max` of all apps. `answer` names it in the message. */
+export function createSlots(answers_max: number, answer: string): TakeSlot {
   const taken = new Set<string>()
   return (app_id) => {
     if (taken.has(app_id)) throw busy(`Another ${answer} of this app is on its way.`)

@@ -1,4 +1,4 @@
-import { type WhatIf, WhatIfLine, whatIfRoutes } from '@tributary/contracts/admin/rows/what-if'
+import { WhatIf, WhatIfLine, whatIfRoutes } from '@tributary/contracts/admin/rows/what-if'
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { openAdmin } from '../../admin.ts'
@@ -51,7 +51,7 @@ export function attributionCommands(program: Command): void {
     })
 }
 
-/** Shows the progress on a terminal and returns the answer. */
+/** Reads the lines, shows the progress on a terminal, and returns the last line. Throws CliError `unavailable` without one. */
 async function follow(response: Response, shown: boolean): Promise<WhatIf> {
   const format = ' {bar} {percentage}% | {value} of {total} installs | {eta_formatted} left'
   const bar = shown && process.stderr.isTTY ? new SingleBar({ format, stream: process.stderr, hideCursor: true }) : null
@@ -59,8 +59,8 @@ async function follow(response: Response, shown: boolean): Promise<WhatIf> {
   bar?.start(1, 0)
   try {
     for await (const text of linesOf(response)) {
-      const { kind, ...line } = WhatIfLine.parse(JSON.parse(text))
-      if ('changed' in line) answer = line
+      const line = WhatIfLine.parse(JSON.parse(text))
+      if (line.kind === 'what_if') answer = WhatIf.parse(line)
       else {
         bar?.setTotal(Math.max(1, line.installs))
         bar?.update(line.decided)

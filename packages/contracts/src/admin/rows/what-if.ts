@@ -14,7 +14,7 @@ const setting = (schema: z.ZodNumber, example: number) =>
     .preprocess((text) => (text === undefined ? undefined : Number(text)), schema.optional())
     .meta({ description: `${schema.description} As decided when absent.`, example })
 
-/** The settings by which installs are decided again. What is absent stays as it was for each install. */
+/** The settings by which installs are decided again. An absent one stays as it was for each install. */
 const settings = {
   click_window_hours: setting(click_window_hours, 24),
   probabilistic: z.literal('false').optional().meta({
@@ -27,7 +27,7 @@ const settings = {
 const query = z.strictObject({ ...rowWindow, ...settings })
 export type WhatIfSettings = Partial<Pick<z.output<typeof query>, keyof typeof settings>>
 
-/** What was decided about an install, with or without the other settings. */
+/** The decision on an install, with or without the other settings. */
 const WhatIfSide = Verdict.pick({
   ...{ partner: true, attribution_type: true, campaign: true, click_id: true, reinstall: true, fraud_flags: true },
 }).extend({
@@ -46,7 +46,7 @@ const Move = z.object({
 })
 
 const count = z.number().int()
-/** What other settings would change. */
+/** The installs that other settings would move. */
 export const WhatIf = z.object({
   installs: count.describe('Installs of the window that were decided again.'),
   changed: count.describe('Those whose verdict would be another.'),
@@ -67,7 +67,7 @@ export type WhatIf = z.infer<typeof WhatIf>
 export type WhatIfMove = z.infer<typeof Move>
 export type WhatIfSide = z.infer<typeof WhatIfSide>
 
-/** A line of the answer. */
+/** A line of the answer: progress, and at the end the result. */
 export const WhatIfLine = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('progress'), decided: count, installs: count.describe('All that are to be decided.') }),
   WhatIf.extend({ kind: z.literal('what_if') }),
