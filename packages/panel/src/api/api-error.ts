@@ -50,7 +50,7 @@ export async function toApiError(answer: Response): Promise<ApiError> {
 const sessionCodes = new Set(['sign_in_required', 'session_ended', 'missing_bearer_token'])
 export const isSessionOver = (error: unknown): boolean => error instanceof ApiError && sessionCodes.has(error.code)
 
-/** What an error means, and what to do about it. */
+/** The meaning of an error, and the fix. */
 export function explain(error: unknown): { code: string; meaning: string; fix: string; docs: string | null } {
   if (!(error instanceof ApiError))
     return { code: 'panel_fault', meaning: 'The panel itself has a fault.', fix: 'Reload the page.', docs: null }
@@ -62,7 +62,7 @@ export function explain(error: unknown): { code: string; meaning: string; fix: s
 }
 
 function fixOf({ status, code, retry_after_s }: ApiError): string {
-  if (code === 'rate_limited' || code === 'reports_busy')
+  if (code === 'rate_limited' || code === 'busy')
     return retry_after_s === undefined ? 'Try again in a moment.' : `Try again in ${retry_after_s} s.`
   if (status === 503) return 'A part of the service is away. The page tries again by itself.'
   if (status >= 500) return 'Try again. If it stays, give the request id to an operator.'

@@ -58,9 +58,10 @@ export async function callLines<Name extends RouteName>(
   const answer = await request(addressOf(name, input as Sent), { signal })
   if (!answer.ok) throw await toApiError(answer)
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  const read = async () => (await reader?.read().catch((cause: unknown) => throwUnreachable(cause, signal)))?.value
   let rest = ''
-  for (let read = await reader?.read(); read?.value !== undefined; read = await reader?.read()) {
-    const lines = (rest + read.value).split('\n')
+  for (let text = await read(); text !== undefined; text = await read()) {
+    const lines = (rest + text).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) onLine(JSON.parse(line) as Output<Name>)
   }
@@ -104,13 +105,14 @@ async function send(name: keyof typeof routes, input: Sent, signal?: AbortSignal
   return content
 }
 
-async function request(address: string, init: RequestInit): Promise<Response> {
-  try {
-    return await fetch(address, { credentials: 'same-origin', cache: 'no-store', ...init })
-  } catch (cause) {
-    if (init.signal?.aborted) throw cause
-    throw new ApiError(unreachable)
-  }
+const request = (address: string, init: RequestInit): Promise<Response> =>
+  fetch(address, { credentials: 'same-origin', cache: 'no-store', ...init }).catch((cause: unknown) =>
+    throwUnreachable(cause, init.signal),
+  )
+
+/** Throws `ApiError`, or the cause unchanged after the caller has given the request up. */
+function throwUnreachable(cause: unknown, signal: AbortSignal | null | undefined): never {
+  throw signal?.aborted ? cause : new ApiError(unreachable)
 }
 
 /** The oldest answer leaves first. */

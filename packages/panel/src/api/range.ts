@@ -12,7 +12,7 @@ export interface Window {
   until_ms: number
 }
 
-/** What an address says of a window: a preset, or a first and a last day. */
+/** The words of an address that name a window: a preset, or a first and a last day. */
 export interface RangeWords {
   range?: string | undefined
   from?: string | undefined
@@ -28,21 +28,24 @@ export const toDay = (ms: number): string => new Date(ms).toISOString().slice(0,
 
 export const presetOf = ({ range }: RangeWords): Preset => presets.find((one) => one === range) ?? defaultPreset
 
-export const isCustom = ({ from, to }: RangeWords): boolean => {
-  const [first, last] = [dayOf(from), dayOf(to)]
-  return first !== null && last !== null && first <= last
+/** When the first and the last day of an address begin; null unless it names both, in order. */
+function givenDays({ from, to }: RangeWords): { first_ms: number; last_ms: number } | null {
+  const [first_ms, last_ms] = [dayOf(from), dayOf(to)]
+  return first_ms === null || last_ms === null || first_ms > last_ms ? null : { first_ms, last_ms }
 }
+
+export const isCustom = (words: RangeWords): boolean => givenDays(words) !== null
 
 /**
  * The window of an address. Presets begin and end at UTC midnight by the clock of the service: the same request comes again all
  * day, so its answer can be confirmed by its tag.
  */
 export function windowOf(words: RangeWords, now_ms = serverNow()): Window {
-  const [first, last] = [dayOf(words.from), dayOf(words.to)]
-  if (isCustom(words) && first !== null && last !== null) return { since_ms: first, until_ms: last + day_ms }
+  const given = givenDays(words)
+  if (given !== null) return { since_ms: given.first_ms, until_ms: given.last_ms + day_ms }
   const until_ms = Math.floor(now_ms / day_ms) * day_ms + day_ms
   const now = new Date(now_ms)
-  /** The first day of a month, counted from this one. */
+  /** When a month begins, by its number after this one. */
   const month = (n: number) => Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + n, 1)
   const preset = presetOf(words)
   if (preset === 'month') return { since_ms: month(0), until_ms }

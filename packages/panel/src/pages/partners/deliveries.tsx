@@ -5,7 +5,7 @@ import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { useSetWords, useWords } from '../../shell/words.ts'
-import { type Delivery, type Partner, useDeliveries } from './query.ts'
+import { type Delivery, deliveries_max, type Partner, useDeliveries } from './query.ts'
 import { texts } from './texts.ts'
 
 const tones = { delivered: 'good', retry: 'warn', dead: 'bad' } as const
@@ -52,7 +52,7 @@ export function Deliveries({ app_id, partner }: Pick<Partner, 'app_id' | 'partne
       <header className="figure-head">
         <div>
           <h3>{texts.deliveries}</h3>
-          <p className="quiet">{texts.deliveriesHelp}</p>
+          <p className="quiet">{texts.deliveriesHelp(count(deliveries_max))}</p>
         </div>
         <Choice
           label={texts.deliveries}

@@ -9,7 +9,7 @@ import { PartnerState } from './partner-state.tsx'
 import { type Partner, usePartner } from './query.ts'
 import { texts } from './texts.ts'
 
-/** The settings of a partner, what may be done to it, and what was sent. */
+/** The settings of a partner, the actions on it, and its deliveries. */
 export function OnePartner({ partner }: { partner: Partner }) {
   const { app_id, partner: name, dead } = partner
   const setWords = useSetWords()
@@ -43,9 +43,8 @@ export function OnePartner({ partner }: { partner: Partner }) {
           </Button>
         </div>
       </div>
-      {[test.error, retry.error].map(
-        (error, n) => error !== null && <Fault key={n === 0 ? 'test' : 'retry'} error={error} />,
-      )}
+      {test.error !== null && <Fault error={test.error} />}
+      {retry.error !== null && <Fault error={retry.error} />}
       {retry.data !== undefined && <p role="status">{texts.retried(count(retry.data.retried))}</p>}
       {tested !== undefined && (
         <p role="status">
@@ -55,7 +54,7 @@ export function OnePartner({ partner }: { partner: Partner }) {
             .map((part) => `, ${part}`)}
         </p>
       )}
-      <PartnerForm key={name} app_id={app_id} partner={partner} onSaved={() => {}} />
+      <PartnerForm app_id={app_id} partner={partner} />
       <Deliveries app_id={app_id} partner={name} />
     </section>
   )

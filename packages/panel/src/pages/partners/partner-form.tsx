@@ -15,7 +15,7 @@ interface PartnerFormProps {
   app_id: string
   /** Null: a new one. */
   partner: Partner | null
-  onSaved: (partner: string) => void
+  onSaved?: (partner: string) => void
 }
 
 /** Sets how a partner is notified, and shows a postback while somebody types. The service checks the fields. */
@@ -32,7 +32,7 @@ export function PartnerForm({ app_id, partner, onSaved }: PartnerFormProps) {
       onSubmit={(event) => {
         event.preventDefault()
         const body = { ...shown, flagged, ...restOf(event.currentTarget) }
-        set.mutate(body, { onSuccess: (saved) => onSaved(saved.partner) })
+        set.mutate(body, { onSuccess: (saved) => onSaved?.(saved.partner) })
       }}
     >
       <div className="form-grid">

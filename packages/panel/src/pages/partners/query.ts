@@ -8,8 +8,10 @@ export type Delivery = Output<'listDeliveries'>['deliveries'][number]
 export type NewSettings = Input<'setPartner'>['body']
 type Shown = Input<'previewPartner'>['body']
 
+/** Tries that the log shows. */
+export const deliveries_max = 100
 const refresh_ms = 15_000
-/** Nobody types for so long without a pause. */
+/** Pause in typing before a preview is requested. */
 const pause_ms = 400
 
 export const usePartners = (app_id: string) =>
@@ -21,12 +23,12 @@ export const usePartners = (app_id: string) =>
 
 export const useDeliveries = (app_id: string, partner: string, dead: '0' | '1') =>
   useQuery({
-    ...routeQuery('listDeliveries', { query: { app_id, partner, dead, limit: 100 } }),
+    ...routeQuery('listDeliveries', { query: { app_id, partner, dead, limit: deliveries_max } }),
     placeholderData: undefined,
     refetchInterval: refresh_ms,
   })
 
-/** A postback as it would be sent, once nobody types any more. Nothing is requested before there is an address. */
+/** A postback as it would be sent, after a pause in typing. Nothing is requested before there is an address. */
 export function usePreview(given: Shown) {
   const [shown, setShown] = useState(given)
   const key = JSON.stringify(given)
@@ -50,7 +52,7 @@ function useChange<Given, Answer>(change: (given: Given) => Promise<Answer>) {
 
 export const useSetPartner = () => useChange((body: NewSettings) => call('setPartner', { body }))
 
-/** What may be done to a partner that has settings. */
+/** The actions on a partner that has settings. */
 export function usePartner({ app_id, partner }: Pick<Partner, 'app_id' | 'partner'>) {
   const body = { app_id, partner }
   return {

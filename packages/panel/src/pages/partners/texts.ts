@@ -1,13 +1,14 @@
 import type { PostbackField } from '@tributary/contracts/partner-postback'
 
-const macros = [
-  ...(['click_id', 'ext_click_id', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5', 'install_uuid', 'event_name'] as const),
-  ...(['revenue', 'currency', 'event_ts_ms', 'reject_reason'] as const),
-] satisfies readonly PostbackField[]
+/** Every macro: the compiler knows of each one that is missing. */
+const macros = Object.keys({
+  ...{ click_id: 0, ext_click_id: 0, sub1: 0, sub2: 0, sub3: 0, sub4: 0, sub5: 0, install_uuid: 0, event_name: 0 },
+  ...{ revenue: 0, currency: 0, event_ts_ms: 0, reject_reason: 0 },
+} satisfies Record<PostbackField, 0>)
 
 export const texts = {
   title: 'Partners',
-  help: 'An ad network optimises on the installs and events that it hears of. Each is sent once, signed, and again until it answers.',
+  help: 'An ad network optimises on the installs and events that it hears of. Each is sent until it answers, and signed if there is a secret.',
   none: 'No partner is notified yet.',
   newPartner: 'New partner',
   close: 'Close',
@@ -32,7 +33,6 @@ export const texts = {
   ofInstall: 'With the newest install of the partner.',
   madeUp: 'The partner has no install yet: the values are made up.',
   test: 'Send a test',
-  testHelp: 'One postback with these values goes to the partner now, marked as a test.',
   remove: 'Remove',
   removeHelp: 'What is due is not sent any more. What was sent stays in the log.',
   retry: 'Send the dead again',
@@ -43,7 +43,7 @@ export const texts = {
   dead: 'Dead',
   oldest: 'Oldest due (UTC)',
   deliveries: 'Deliveries',
-  deliveriesHelp: 'Each try of the last 90 days, the newest first.',
+  deliveriesHelp: (newest: string) => `The newest ${newest} tries of the last 90 days.`,
   all: 'All tries',
   onlyDead: 'Given up',
   noDeliveries: 'Nothing was sent yet.',

@@ -26,17 +26,13 @@ const partnerColumns: DataColumn<OfPartner>[] = [
 
 type Side = Move['example']['before']
 
-const verdictOf = ({ partner, campaign, attribution_type, reinstall, pending }: Side): string =>
-  [
-    partner,
-    campaign,
-    attribution_type.replaceAll('_', ' '),
-    reinstall ? texts.isReinstall : null,
-    pending ? texts.pending : null,
-  ]
-    .filter((part) => part !== null && part !== '')
-    .filter((part, n, all) => all.indexOf(part) === n)
-    .join(', ')
+/** The partner of an organic install is its type too: a set names it once. */
+function verdictOf({ partner, campaign, attribution_type, reinstall, pending }: Side): string {
+  const parts = new Set([partner, campaign, attribution_type.replaceAll('_', ' ')])
+  if (reinstall) parts.add(texts.isReinstall)
+  if (pending) parts.add(texts.pending)
+  return [...parts].filter((part) => part !== null && part !== '').join(', ')
+}
 
 /** Why the click of one side lost on the other. */
 const whyOf = ({ before, after }: Move['example']): string | null => {

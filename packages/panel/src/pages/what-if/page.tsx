@@ -10,7 +10,7 @@ import { Outcome } from './outcome.tsx'
 import { type Settings, useWhatIf } from './query.ts'
 import { texts } from './texts.ts'
 
-/** What other settings of attribution would have decided. An outcome is of one app and of the dates above it. */
+/** Decides the installs of an app again with other settings. An outcome is of the app and the dates above it. */
 export default function WhatIfPage() {
   const { app_id } = useApp()
   const window = windowOf(useWords())
@@ -31,18 +31,10 @@ function Decide({ app_id, window }: { app_id: string; window: Window }) {
           run.mutate(settingsOf(event.currentTarget))
         }}
       >
-        {(['click_window_hours', 'reinstall_days'] as const).map((name) => (
-          <TextInput
-            key={name}
-            name={name}
-            label={name === 'click_window_hours' ? texts.clickWindow : texts.reinstall}
-            help={texts.asDecided}
-            inputMode="numeric"
-            pattern="[0-9]+"
-          />
-        ))}
+        <TextInput name="click_window_hours" label={texts.clickWindow} {...wholeNumber} />
+        <TextInput name="reinstall_days" label={texts.reinstall} {...wholeNumber} />
         <label className="check">
-          <input type="checkbox" name="by_address" /> {texts.byAddress}
+          <input type="checkbox" name="not_by_address" /> {texts.byAddress}
         </label>
         <Button type="submit" className="button primary" isPending={run.isPending}>
           {texts.run}
@@ -63,12 +55,14 @@ function Decide({ app_id, window }: { app_id: string; window: Window }) {
   )
 }
 
+const wholeNumber = { help: texts.asDecided, inputMode: 'numeric', pattern: '[0-9]+' } as const
+
 function settingsOf(form: HTMLFormElement): Settings {
   const given = givenOf(form)
   const [hours, days] = [given('click_window_hours'), given('reinstall_days')]
   return {
     ...(hours !== undefined && { click_window_hours: Number(hours) }),
     ...(days !== undefined && { reinstall_days: Number(days) }),
-    ...(given('by_address') !== undefined && { probabilistic: 'false' }),
+    ...(given('not_by_address') !== undefined && { probabilistic: 'false' }),
   }
 }

@@ -1,5 +1,4 @@
 export const texts = {
-  title: 'What if',
   help: 'Decides the installs of these dates again with other settings, from the clicks that are stored. Nothing is written, and nothing changes.',
   more: 'What it leaves as it is',
   clickWindow: 'Click window (hours)',

@@ -22,10 +22,10 @@ interface RangeDaysProps {
   onChange: (from: string, to: string) => void
 }
 
-/** Days of a calendar, UTC, or as they are typed. */
+/** A choice of UTC days, in a calendar or typed. */
 export default function RangeDays({ first, last, onChange }: RangeDaysProps) {
   const today = toDay(serverNow())
-  /** At most as many days as a report takes, the last ones. */
+  /** Cuts the first of more days than a report takes. */
   const choose = (from: string, to: string) => {
     const earliest = parseDate(to)
       .subtract({ days: limits.report_window_days_max - 1 })
