@@ -9,7 +9,7 @@ const checks: Check[] = [
   ['types of the panel', 'tsc', '--noEmit', '-p', 'packages/panel'],
   ['format and lint', 'biome', 'ci', '--error-on-warnings', '--colors=off', '.'],
   ['unused code and dependencies', 'knip'],
-  // Kept, so that no service which tests start builds it beside them.
+  // Services that tests start find this build, and do not make one each.
   ['build of the panel', 'node', 'packages/panel/server/build.ts'],
   ...generated.map(([what, program]): Check => [what, 'node', program, '--check']),
 ]

@@ -7,7 +7,7 @@ const help = `npm run prove -- [options]
 Proves at length what npm test proves once. Without options it runs the tests of the ring "prove" (about six minutes): attacks, fuzz, a soak
 with kill -9 of all services, long histories of logs, the packed client, the compose file. Only --night runs Schemathesis.
 
-  --short    the same without what takes longest: two thirds of the attacks, and the three orders of arrival (four minutes)
+  --short    the ring without what takes longest, as in CI: two thirds of the attacks, and the orders of arrival (four minutes)
   --saved    replays saved histories: every answer of the product must be the same (ten minutes)
   --mutants  breaks each rule once and looks whether a test of it fails (minutes)
   --night    all of this in its full length, more rounds of properties, and 1000 random histories (hours)
@@ -28,8 +28,9 @@ const root = join(import.meta.dirname, '..')
 type Program = readonly [file: string, ...args: string[]]
 /** Schemathesis takes minutes for few answers that fuzz does not see. Three files at once, most with a fleet each, would wait for the machine. */
 const ring: Program = ['tools/test.ts', '--project', 'prove', '--exclude', '**/schemathesis*', '--maxWorkers', '2']
-const left_out = ['**/attack-2*', '**/attack-3*', '**/orders*']
-const short: Program = [...ring, ...left_out.flatMap((file) => ['--exclude', file])]
+/** Files of the ring that take longest. */
+const long_files = ['**/attack-2*', '**/attack-3*', '**/orders*']
+const short: Program = [...ring, ...long_files.flatMap((file) => ['--exclude', file])]
 const schemathesis: Program = ['tools/test.ts', '--project', 'prove', 'schemathesis']
 const mutants: Program = ['testing/mutants/main.ts']
 /** Properties, in more rounds than in `npm test`. */

@@ -2,11 +2,14 @@ import { existsSync } from 'node:fs'
 import { EngineUnavailable } from '../engine.ts'
 import { find, installOfDebian, once } from './install.ts'
 
-/** Chromium without a window: a page costs it two thirds of what it costs the whole browser. */
+/** Chromium without a window. It takes two thirds of the CPU that a whole browser takes for a page. */
 const shell = 'chromium-headless-shell'
-const others = ['chromium', 'chromium-browser', 'google-chrome']
+const browsers = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** The program of Chromium: that of `TRIBUTARY_TEST_CHROMIUM`, else the machine's own or Debian's headless shell, else the machine's browser. */
+/**
+ * The program of Chromium: that of `TRIBUTARY_TEST_CHROMIUM`, else the headless shell, installed if need be, else a browser of the machine.
+ * Throws EngineUnavailable without any.
+ */
 export async function findChromium(): Promise<string> {
   const given = process.env.TRIBUTARY_TEST_CHROMIUM
   if (given) {
@@ -16,7 +19,7 @@ export async function findChromium(): Promise<string> {
   try {
     return await findShell()
   } catch (error) {
-    for (const name of others) {
+    for (const name of browsers) {
       const path = await find(name)
       if (path !== null) return path
     }
@@ -24,6 +27,7 @@ export async function findChromium(): Promise<string> {
   }
 }
 
+/** The headless shell of the machine, else that of Debian. */
 async function findShell(): Promise<string> {
   const found = await find(shell)
   if (found !== null) return found

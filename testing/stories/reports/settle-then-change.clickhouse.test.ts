@@ -54,7 +54,7 @@ const installed = {
   p: on(1, 7),
 }
 
-/** What is written and settled before each change. */
+/** The events, decisions and rates that are written and settled before each change. */
 const before = () => ({
   events: [
     ...Object.entries(installed).map(([uuid, ms]) => event(uuid, ms, { event_name: 'app_install' })),
@@ -144,25 +144,24 @@ const changes: Record<string, Change> = {
 }
 
 const days = [0, 2, 7]
-/** An app has several stories, each in days that no other one has an event in: a statement costs the same for all of them. */
+/** An app has several stories, because a statement costs the same for all of them. Each has days to itself. */
 const story_days = 64
 const stories_of_app = 5
 
 const isSameRate = (a: Rate, b: Rate) => a.currency === b.currency && a.day === b.day
-const atDay = (n: number, moved_ms: number) => on(n) - moved_ms
 
-/** Those with rates come last in time, since a rate holds for all later days. */
+/** Changes of rates come first here, which makes their stories the last in time: a rate holds for all later days. */
 const ordered = Object.entries(changes).toSorted(([, a], [, b]) => Number('rates' in b) - Number('rates' in a))
 const app_count = Math.ceil(ordered.length / stories_of_app)
 
-/** The same cast for each change, before and after it, so many days earlier than in `before`. */
+/** Each change with the installs of `before`, all of it earlier by `moved_ms`. */
 const stories = ordered.map(([name, change], n) => {
-  const [app, place] = [n % app_count, Math.floor(n / app_count)]
-  const moved_ms = place * story_days * day_ms
+  const [app, nth] = [n % app_count, Math.floor(n / app_count)]
+  const moved_ms = nth * story_days * day_ms
   const given = before()
   const { events = [], decisions = [], rates = [] } = change
   const kept = given.rates.filter((one) => !rates.some((other) => isSameRate(one, other)))
-  const own = (name: string) => `${name}-${place}`
+  const own = (name: string) => `${name}-${nth}`
   const move = (one: SentEvent): SentEvent => ({
     ...{ ...one, app, install_uuid: own(one.install_uuid), event_ts_ms: one.event_ts_ms - moved_ms },
     transaction_id: one.transaction_id && own(one.transaction_id),
@@ -188,7 +187,7 @@ const apps = [...Map.groupBy(stories, ({ app }) => app)].map(([app, own]) => ({
 }))
 type App = (typeof apps)[number]
 
-/** What is written before and after the changes, and the place of each decision among those of the app. */
+/** The events and decisions of an app before and after the changes, each decision with its place among those of the app. */
 function placed(own: typeof stories) {
   let place = 0
   const partOf = (name: 'earlier' | 'later') => ({
@@ -198,11 +197,11 @@ function placed(own: typeof stories) {
   return { earlier: partOf('earlier'), later: partOf('later') }
 }
 
-const whole = { since_ms: atDay(-5, (stories_of_app - 1) * story_days * day_ms), until_ms: on(40) }
-/** Asked in turn, of the days of one story. */
+const whole = { since_ms: on(-5 - (stories_of_app - 1) * story_days), until_ms: on(40) }
+/** Questions about the days of one story, asked in turn. */
 const othersOf = (moved_ms: number): Question[] => [
-  { since_ms: atDay(-5, moved_ms), until_ms: atDay(40, moved_ms), group: 'week', days },
-  { since_ms: atDay(0, moved_ms) + 11 * hour_ms, until_ms: atDay(8, moved_ms) + 1, days },
+  { since_ms: on(-5, -moved_ms), until_ms: on(40, -moved_ms), group: 'week', days },
+  { since_ms: on(0, 11 * hour_ms - moved_ms), until_ms: on(8, 1 - moved_ms), days },
 ]
 
 const write = (part: 'earlier' | 'later') =>
@@ -279,7 +278,7 @@ test.each(['revenue', 'ltv'] as const)(
 async function openDays({ app_id, stories }: App): Promise<string[]> {
   const range = { app_id, from: dayOf(whole.since_ms), to: dayOf(whole.until_ms) }
   const daysOf = (...numbers: number[]) =>
-    stories.flatMap(({ moved_ms }) => numbers.map((n) => dayOf(atDay(n, moved_ms))))
+    stories.flatMap(({ moved_ms }) => numbers.map((n) => dayOf(on(n, -moved_ms))))
   const [install_days, money_days] = [daysOf(0, 1, 3), daysOf(1, 2, 3, 8, 9)]
   const withData: Record<FigureName, string[]> = {
     installs: install_days,
