@@ -9,15 +9,18 @@ import { type Story, story, type tell } from '../model/arrivals.ts'
 import { app_id, hour_ms, t0 } from '../model/story.ts'
 import { bruteForce, settingsAt } from '../model/world.ts'
 
+/** A window with all installs. */
 export const everything = { since_ms: 0, until_ms: Number.MAX_SAFE_INTEGER }
 export type Window = typeof everything
 
+/** Settings of the app while its installs are decided. */
 export const held = fc.record({
   click_window_hours: fc.constantFrom(1, 3, 10, 24, 168),
   probabilistic: fc.constantFrom(true, true, false),
   probabilistic_window_hours: fc.constantFrom(5, 24),
   reinstall_days: fc.constantFrom(1, 90),
 })
+/** Settings of a what-if. */
 export const settings = fc.record(
   {
     click_window_hours: fc.constantFrom(1, 3, 10, 24, 720),
