@@ -57,7 +57,7 @@ type Decided = DecidedInstall & { verdict: Verdict; since_ms: number }
 
 /**
  * All that is owed for an install (docs/rules.md#what-a-partner-is-owed). It follows from decisions, events and settings, whatever was
- * known first: whoever learns something new asks again, and adds what is not owed yet.
+ * known first: each of the two consumers computes it again when it reads something new, and adds what is not owed yet.
  */
 export function owedOf({ decisions, events, settingsAt, now_ms }: Evidence): OwedPostback[] {
   const decided = withSince(decisions)
@@ -109,27 +109,27 @@ function settingsOf({ verdict }: Decided, at_ms: number, settingsAt: SettingsAt,
   return verdict.fraud_flags.length > 0 && settings.flagged === 'skip' ? null : settings
 }
 
-const ofVerdict = ({ install_uuid, verdict }: Decided) => ({
+type InstallOfVerdict = Pick<Decided, 'install_uuid' | 'verdict' | 'installed_at_ms'>
+
+const ofVerdict = ({ install_uuid, verdict }: InstallOfVerdict) => ({
   ...{ click_id: verdict.click_id, ext_click_id: verdict.ext_click_id, sub1: verdict.sub1, sub2: verdict.sub2 },
   ...{ sub3: verdict.sub3, sub4: verdict.sub4, sub5: verdict.sub5, install_uuid },
   reject_reason: verdict.fraud_flags.length === 0 ? null : verdict.fraud_flags.join(','),
 })
 
-/** The postback of a new install; also the example that a preview shows. */
+/** The postback of a new install. */
 function ofInstall(decided: Decided, { settings_id }: SettingsVersion): OwedPostback {
-  const { verdict, installed_at_ms, received_at_ms, dated_at_ms = received_at_ms } = decided
+  const { verdict, received_at_ms, dated_at_ms = received_at_ms } = decided
   return {
     ...{ partner: verdict.partner, event_key: install_postback, settings_id, received_at_ms },
     dated_at_ms: Math.min(received_at_ms, dated_at_ms),
-    content: installContent({ ...decided, installed_at_ms }),
+    content: installContent(decided),
   }
 }
 
-/** The content of the postback of an install that has a verdict. */
-export const installContent = (
-  decided: Pick<Decided, 'install_uuid' | 'verdict' | 'installed_at_ms'>,
-): PostbackContent => ({
-  ...ofVerdict(decided as Decided),
+/** The content of the postback of an install that has a verdict, as a preview shows it too. */
+export const installContent = (decided: InstallOfVerdict): PostbackContent => ({
+  ...ofVerdict(decided),
   ...{ event_name: install_postback, revenue: null, currency: null, event_ts_ms: decided.installed_at_ms },
 })
 

@@ -40,19 +40,19 @@ export function readTemplate(text: string): Template | string {
   // A number, octal or hex digits, or a short form: the URL parser makes an address of them.
   if (/^\d+(\.\d+){3}$/.test(url.hostname) && url.hostname !== host)
     return 'An address must be written as four decimal numbers.'
-  const credentials =
-    url.username === '' && url.password === '' ? null : `${decode(url.username)}:${decode(url.password)}`
-  if (credentials === undefined) return 'Its user or password is not well encoded.'
+  const [user, password] = [decode(url.username), decode(url.password)]
+  if (user === null || password === null) return 'Its user or password is not well encoded.'
   url.username = ''
   url.password = ''
+  const credentials = user === '' && password === '' ? null : `${user}:${password}`
   return { origin: url, credentials, path: rest.startsWith('/') ? rest : `/${rest}` }
 }
 
-const decode = (text: string): string => {
+const decode = (text: string): string | null => {
   try {
     return decodeURIComponent(text)
   } catch {
-    return text
+    return null
   }
 }
 

@@ -34,6 +34,7 @@ test.each([
   ['https://e.com/\r\nx', 'ASCII'],
   ['https://e.com/a\\b', 'backslash'],
   ['https://e.com\\@10.0.0.1/', 'backslash'],
+  ['https://user:100%@e.com/', 'well encoded'],
   ['ftp://e.com/', 'https'],
   ['javascript://e.com/', 'https'],
   ['https://2130706433/', 'four decimal'],
