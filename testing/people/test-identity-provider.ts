@@ -51,7 +51,7 @@ export async function startIdentityProvider(
     claims: { openid: ['sub'], email: ['email', 'email_verified', 'roles'] },
     conformIdTokenClaims: email_in === 'userinfo',
     cookies: { keys: [randomBytes(16).toString('hex')] },
-    ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600 },
+    ttl: { AuthorizationCode: 600, Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 600 },
     features: { devInteractions: { enabled: false } },
     interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
     findAccount: (_ctx, sub) => ({ accountId: sub, claims: () => ({ sub, ...accounts.get(sub) }) }),
