@@ -134,7 +134,7 @@ await describeWith('Chromium', openPanel, ({ windowOf, sendEvents, demo, url }) 
     await page.getByRole('button', { name: `Account of ${email}` }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
     await page.waitForURL('**/admin/sign-in**')
-    // What it asks next ends it: a choice, or the numbers that it asks for by itself.
+    // Its next request ends it: that of a choice, or one that it makes by itself.
     const ended = other.waitForURL('**/admin/sign-in**')
     await Promise.race([choose(other, '14 days').catch(() => {}), ended])
     await ended

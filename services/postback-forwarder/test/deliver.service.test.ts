@@ -77,6 +77,24 @@ test('an unforeseen fault of a try ends the work with it, and the next call goes
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 3 }), patient)
 })
 
+test('a database that is away while a secret is read is no failure of the partner, and ends the work until the next call', async () => {
+  const { owe, start, states, clock, pool, logged } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 1, { hmac_secret: 'very-secret' })
+  let left = 1
+  const query = (text: string, values?: unknown[]) => {
+    if (`${text}`.includes('FROM partner_secrets') && left-- > 0) throw new Error('PostgreSQL is away')
+    return pool.query(text, values)
+  }
+  const running = start({ postgres: { query } as never })
+  await expect(running.work).rejects.toThrow('PostgreSQL is away')
+  expect(logged).toEqual([])
+  clock.ahead_ms += limits.partner_lease_ms + 1000 // the lease ends
+  void running.workAgain()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
+  expect(logged).toMatchObject([{ outcome: 'delivered' }])
+})
+
 test('what was answered while the log of tries is away is not sent again when its lease ends', async () => {
   const { owe, start, states, clock, log } = await openStage()
   const partner = await startPartner()

@@ -126,7 +126,7 @@ export async function takeDue(pool: Client, wanted: readonly Wanted[], now_ms: n
 type TakenRow = Omit<TakenPostback, 'content' | 'settings'> &
   Omit<PostbackSettings, 'postback_url'> & { content: string; postback_url: string | null }
 
-/** What follows a version of before the partner was removed is not sent any more, also when the partner was set again. */
+/** A row of a version from before the partner was removed has no URL: nothing sends it, also when the partner was set again. */
 const takeSql = `
   WITH chosen AS (
     SELECT d.app_id, d.install_uuid, d.event_key, d.partner

@@ -161,7 +161,7 @@ const keyOf = ({ app_id, install_uuid, event_key, partner, tries }: TakenPostbac
   ...{ app_id, install_uuid, event_key, partner, tries },
 })
 
-/** The answer of the partner, or why there is none. */
+/** The answer of the partner, or why there is none. Rejects when PostgreSQL is away: that is no failure of the partner. */
 async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback, stop: AbortSignal): Promise<Answer> {
   const { settings, settings_id, content, idempotency_key } = taken
   if (settings === null) return unanswered('partner_removed')
@@ -170,8 +170,9 @@ async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback,
   try {
     secret = await secretOf(settings_id)
   } catch (err) {
+    if (!isSecretUnreadable(err)) throw err
     // An unsigned postback would be taken for a forged one.
-    return unanswered(isSecretUnreadable(err) ? 'secret_unreadable' : 'connection')
+    return unanswered('secret_unreadable')
   }
   return sendPostback(agent, { settings, secret, content, idempotency_key, test: isTest(taken) }, now(), stop)
 }

@@ -76,7 +76,7 @@ export function createPace(now: () => number, limit = limits) {
       const each = Math.max(1, Math.floor(free / Math.max(1, open.length)))
       const held = new Map(ofCompany)
       let free_all = limit.partner_fast_tries_max + limit.partner_slow_tries_max - places.fast - places.slow
-      /** What a company may take so that it has not more than its share of what is free then. */
+      /** The tries that a company may begin, so that it has at most its share of the places that are free afterwards. */
       const spareOf = ({ company_id, proven }: State): number => {
         const per_free = limit.partner_company_tries_per_free_max / (proven ? 1 : 2)
         return Math.ceil((per_free * free_all - (held.get(company_id) ?? 0)) / (per_free + 1))

@@ -25,7 +25,7 @@ export interface WhatIfDeps {
 /** Installs that are decided at a time. More take more memory and hold the process up for longer. */
 const page_installs = 5000
 
-/** What other settings of attribution would change (docs/attribution.md#what-if). It reads only. */
+/** The route that answers what other settings of attribution would change (docs/attribution.md#what-if). It reads only. */
 export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getReader, now }: WhatIfDeps): void {
   const takeSlot = createSlots(limits.what_if_answers_max, 'what-if')
   const stop = new AbortController()
@@ -44,7 +44,7 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     const clicks_deleted_before_ms = await readMark()
     const release = takeSlot(app_id)
     const lines = linesOf({ ...window, clicks_deleted_before_ms }, settings, readMark)
-    // Whoever leaves gives the slot back when the statement that runs for them has ended: the end of the generator waits for it.
+    // A client that leaves frees its slot when its statement has ended: the end of the generator waits for that.
     finished(reply.raw, { readable: false }, () => void lines.return().then(release, release))
     // Left open, the connection would hold up the stop of the process. Who compresses lines holds them back.
     reply.headers({ 'cache-control': 'private, no-store, no-transform', connection: 'close' })

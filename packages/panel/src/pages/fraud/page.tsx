@@ -1,10 +1,10 @@
 import type { ReportRow } from '@tributary/contracts/reports'
-import type { ReactNode } from 'react'
 import type { Output } from '../../api/call.ts'
 import { count, rate } from '../../api/numbers.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Figure } from '../../parts/figure/figure.tsx'
+import { Part } from '../../parts/figure/part.tsx'
 import { columnOf } from '../../parts/figure/report-columns.ts'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
@@ -107,20 +107,3 @@ export default function Fraud() {
     </>
   )
 }
-
-interface PartProps {
-  title: string
-  help: string
-  stale: boolean
-  children: ReactNode
-}
-
-const Part = ({ title, help, stale, children }: PartProps) => (
-  <section className="figure" aria-label={title} data-stale={stale || undefined}>
-    <div>
-      <h2>{title}</h2>
-      <p className="quiet">{help}</p>
-    </div>
-    {children}
-  </section>
-)

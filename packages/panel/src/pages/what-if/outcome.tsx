@@ -1,6 +1,7 @@
 import { count } from '../../api/numbers.ts'
 import { Facts } from '../../parts/facts.tsx'
 import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
+import { Part } from '../../parts/figure/part.tsx'
 import { PageLink } from '../../shell/page-link.tsx'
 import { texts as installTexts } from '../install/texts.ts'
 import type { Move, OfPartner, WhatIf } from './query.ts'
@@ -69,11 +70,7 @@ export function Outcome({ outcome: { installs, changed, partners, moves } }: { o
           [texts.changed, count(changed)],
         ]}
       />
-      <section className="figure" aria-label={texts.partners}>
-        <div>
-          <h2>{texts.partners}</h2>
-          <p className="quiet">{texts.partnersHelp}</p>
-        </div>
+      <Part title={texts.partners} help={texts.partnersHelp}>
         <DataTable
           label={texts.partners}
           columns={partnerColumns}
@@ -81,12 +78,8 @@ export function Outcome({ outcome: { installs, changed, partners, moves } }: { o
           idOf={({ partner }) => partner}
           empty={texts.noInstalls}
         />
-      </section>
-      <section className="figure" aria-label={texts.moves}>
-        <div>
-          <h2>{texts.moves}</h2>
-          <p className="quiet">{texts.movesHelp}</p>
-        </div>
+      </Part>
+      <Part title={texts.moves} help={texts.movesHelp}>
         <DataTable
           label={texts.moves}
           columns={moveColumns}
@@ -94,7 +87,7 @@ export function Outcome({ outcome: { installs, changed, partners, moves } }: { o
           idOf={({ from, to }) => `${from} ${to}`}
           empty={texts.none}
         />
-      </section>
+      </Part>
     </>
   )
 }
