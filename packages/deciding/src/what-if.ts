@@ -10,7 +10,7 @@ import type { Lookups } from './lookups/lookups.ts'
 import { createTally } from './tally.ts'
 
 export interface WhatIfInput {
-  app: AppWork['app']
+  app: Omit<AppWork['app'], 'company_apps'>
   settings: WhatIfSettings
   lookups: Lookups
   /** Installs of the window in the order of `byInstall`. One whose time has changed may come at its old places too: those are skipped. */
@@ -19,7 +19,7 @@ export interface WhatIfInput {
 }
 
 /** The windows of an install under other settings. */
-export const windowsUnder = (settings: WhatIfSettings, windows: Windows): Windows => ({
+const windowsUnder = (settings: WhatIfSettings, windows: Windows): Windows => ({
   click_hours: settings.click_window_hours ?? windows.click_hours,
   probabilistic_hours: settings.probabilistic === undefined ? windows.probabilistic_hours : null,
   reinstall_days: settings.reinstall_days ?? windows.reinstall_days,
@@ -49,7 +49,7 @@ export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInpu
       hits: async () => [],
     }
     const work: AppWork = {
-      ...{ app, facts: [], again: new Set(newest.keys()), isErasedClick },
+      ...{ app: { ...app, company_apps: [] }, facts: [], again: new Set(newest.keys()), isErasedClick },
       windowsOf: (_install, before) => windowsUnder(settings, before!.windows),
     }
     const evidence = await loadEvidence(seen, noGeo, work, await loadFacts(seen, work))

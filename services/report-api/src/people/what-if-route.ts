@@ -60,7 +60,7 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     const installs = await countInstalls(clickhouse, window)
     yield lineOf({ kind: 'progress', decided: 0, installs })
     const steps = whatIf({
-      app: { app_id, company_apps: [], clicks_deleted_before_ms },
+      app: { app_id, clicks_deleted_before_ms },
       lookups: clickhouseLookups(clickhouse),
       pages: readInstallsInOrder(clickhouse, window, page_installs),
       ...{ settings, now },

@@ -1,7 +1,7 @@
 import type { WhatIf, WhatIfSettings } from '@tributary/contracts/admin/rows/what-if'
-import type { Verdict } from '@tributary/contracts/attribution/verdict'
+import type { Verdict, Windows } from '@tributary/contracts/attribution/verdict'
 import type { Lookups } from '@tributary/deciding/lookups/lookups'
-import { whatIf, windowsUnder } from '@tributary/deciding/what-if'
+import { whatIf } from '@tributary/deciding/what-if'
 import { windowsOf } from '@tributary/domain/attribute/attribute'
 import type { InstallInOrder } from '@tributary/tables/rows/installs-in-order'
 import fc from 'fast-check'
@@ -60,7 +60,7 @@ export async function answerOf(given: {
   now: () => number
 }): Promise<WhatIf> {
   const { app_id: of = app_id, ...asked } = given
-  const steps = whatIf({ ...asked, app: { app_id: of, company_apps: [], clicks_deleted_before_ms: 0 } })
+  const steps = whatIf({ ...asked, app: { app_id: of, clicks_deleted_before_ms: 0 } })
   for (;;) {
     const { done, value } = await steps.next()
     if (done) return value
@@ -78,7 +78,7 @@ export function expectedOf(
   const before = bruteForce(facts, clicks, clock.ms)
   const after = bruteForce(facts, clicks, clock.ms, undefined, (install) => {
     const own = windowsOf(install, null, settingsAt)
-    return isIn(install.installed_at_ms) ? windowsUnder(given, own) : own
+    return isIn(install.installed_at_ms) ? otherWindows(own, given) : own
   })
   const both = Object.entries(before)
     .filter(([, { installed_at_ms }]) => isIn(installed_at_ms))
@@ -101,6 +101,15 @@ export function expectedOf(
       of.length,
     ]),
   }
+}
+
+/** Windows of an install, each replaced where its setting is given. */
+function otherWindows(own: Windows, { click_window_hours, probabilistic, reinstall_days }: WhatIfSettings): Windows {
+  const windows = { ...own }
+  if (click_window_hours !== undefined) windows.click_hours = click_window_hours
+  if (probabilistic === 'false') windows.probabilistic_hours = null
+  if (reinstall_days !== undefined) windows.reinstall_days = reinstall_days
+  return windows
 }
 
 export const summaryOf = ({ moves, ...counts }: WhatIf) => ({
