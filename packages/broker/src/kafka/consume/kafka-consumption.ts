@@ -48,7 +48,10 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     if (closing !== null) membership.end()
   }
 
-  async function build() {
+  /** kafkajs may never answer on a connection that it gives up, nor say that its start failed. */
+  const build = () => within(kafkaTimeouts.silence_ms_max, 'start of a consumer', start())
+
+  async function start() {
     const made = deps.newKafka().consumer(consumerSettings(options, deps.partition_count))
     consumer = made
     const { GROUP_JOIN, REBALANCING, CRASH, FETCH, HEARTBEAT, REQUEST } = made.events

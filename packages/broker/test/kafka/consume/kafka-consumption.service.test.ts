@@ -1,0 +1,51 @@
+import type { Admin, Kafka } from 'kafkajs'
+import { pino } from 'pino'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { openKafkaConsumption } from '../../../src/kafka/consume/kafka-consumption.ts'
+import { kafkaTimeouts } from '../../../src/kafka/kafka-client.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+const silent = pino({ level: 'silent' })
+const hung = () => new Promise<never>(() => {})
+
+/** kafkajs whose first consumers neither start nor fail, as on a connection that it gave up. */
+function openKafkajs(hung_starts: number) {
+  const consumers: string[] = []
+  const consumer = () => {
+    const n = consumers.push('starting') - 1
+    return {
+      events: {},
+      on: () => {},
+      connect: async () => {},
+      subscribe: async () => {},
+      async run() {
+        if (n < hung_starts) await hung()
+        consumers[n] = 'runs'
+      },
+      async disconnect() {
+        consumers[n] = 'gone'
+      },
+    }
+  }
+  return { consumers, newKafka: () => ({ consumer }) as unknown as Kafka }
+}
+
+const read = { group: 'g', topic: 't', bytes_min: 1, bytes_max: 1, wait_ms_max: 1, onChunk: hung }
+
+it('throws away a consumer whose start hangs, and builds another until one runs', async () => {
+  const { consumers, newKafka } = openKafkajs(2)
+  const opening = openKafkaConsumption(read, { admin: {} as Admin, logger: silent, partition_count: 1, newKafka })
+  await vi.advanceTimersByTimeAsync(2 * kafkaTimeouts.silence_ms_max + 2 * kafkaTimeouts.rebuild_most_ms)
+  const consumption = await opening
+  expect(consumers).toEqual(['gone', 'gone', 'runs'])
+  const closing = consumption.close()
+  await vi.runAllTimersAsync()
+  await closing
+  expect(consumers).toEqual(['gone', 'gone', 'gone'])
+})
