@@ -183,6 +183,7 @@ GRANT
   SELECT ON tributary.install_claims_v1,
   SELECT ON tributary.installs_pending_v1,
   SELECT ON tributary.partner_deliveries_v1,
+  SELECT, INSERT ON tributary.costs_v1,
   SYSTEM SYNC REPLICA ON tributary.*,
   SELECT ON system.replicas
 TO tributary_admin_api WITH REPLACE OPTION;

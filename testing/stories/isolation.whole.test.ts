@@ -95,7 +95,7 @@ async function openWorld(apps_of: readonly number[]) {
   await app.register(reportApi({ ...shared, ...noPostbacks(), clickhouse, fxRates: openFxRates({ pool, now }) }))
   await app.register(
     adminApi({
-      ...{ pool, masterKeys, admin_token, audit, broker, clickhouse, keyValue, status, now, logger, registry },
+      ...{ pool, masterKeys, admin_token, audit, broker, clickhouse, costs, keyValue, status, now, logger, registry },
       sessions: { find: async () => null },
     }),
   )

@@ -163,6 +163,7 @@ export const serviceRoles = {
     master_key_check: { select: '*', also: ['INSERT', 'UPDATE'] },
     links: { select: '*', also: ['INSERT', 'UPDATE'] },
     cv_schemas: { select: '*', also: ['INSERT'] },
+    cost_numbers: { select: '*', also: ['UPDATE'] }, // a sequence: UPDATE takes the next number
     attribution_settings: { select: '*', also: ['INSERT'] },
     partner_postbacks: { select: '*', also: ['INSERT'] },
     partner_secrets: { select: '*', also: ['INSERT', 'UPDATE'] },

@@ -17,6 +17,7 @@ import { addSignInRoutes } from './people/sign-in-routes.ts'
 import { addAppRoutes } from './routes/app-routes.ts'
 import { addAuditObjectRoute } from './routes/audit-object-route.ts'
 import { addCompanyRoutes } from './routes/company-routes.ts'
+import { addCostRoutes } from './routes/cost-routes.ts'
 import { addCvSchemaRoutes } from './routes/cv-schema-routes.ts'
 import { addDeadLetterRoutes } from './routes/dead-letter-routes.ts'
 import { addErasureRoutes } from './routes/erasure-routes.ts'
@@ -54,6 +55,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addServerKeyRoutes(app, deps)
       addLinkRoutes(app, deps)
       addPartnerRoutes(app, deps)
+      addCostRoutes(app, deps)
       addCvSchemaRoutes(app, deps)
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)

@@ -5,6 +5,7 @@ import type { SystemStatus } from '@tributary/contracts/admin/system'
 import type { Targets } from '@tributary/domain/partner/targets'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { Trouble } from '@tributary/service-kit/service/health'
+import type { CostStore } from '@tributary/tables/costs/store-costs'
 import type { LinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import type { IdentityProvider } from '@tributary/tenancy/people/oidc/identity-provider'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
@@ -39,6 +40,7 @@ export interface AdminApiDeps {
   /** Dead letters, and how far consumers have read. */
   broker: Pick<Broker, 'consume' | 'groupOffsets'>
   clickhouse: Pick<Clickhouse, 'query'>
+  costs: CostStore
   /** The counters of the gateways, and what they show of requests. */
   keyValue: Pick<KeyValue, 'get' | 'hitWindow' | 'append' | 'read'>
   status: () => Promise<SystemStatus>

@@ -14,6 +14,7 @@ import { defineService } from '@tributary/service-kit/service/define-service'
 import { startJobs } from '@tributary/service-kit/service/every'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
+import { openCosts } from '@tributary/tables/costs/store-costs'
 import { openLinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import { mailerOf } from '@tributary/tenancy/people/mail/mailer'
 import { identityProviderOf } from '@tributary/tenancy/people/oidc/identity-provider'
@@ -105,6 +106,7 @@ export const service = defineService({
     const work = sendNotices({ ...context, pool, status, targets: noticeTargets(config, mailer) })
     startJobs([{ name: 'attention_notices', pause_ms: notice_pause_ms, prepare: () => work }], context)
     const oidc = identityProviderOf(config, context)
+    const costs = openCosts({ ...context, pool })
     const sending = {
       targets: openTargets(config.TRIBUTARY_POSTBACK_ALLOWED_NETWORKS),
       resolve: resolveHosts(),
@@ -112,7 +114,10 @@ export const service = defineService({
     const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...address, pool, admin_token, documents }))
     await app.register(
-      adminApi({ ...context, ...address, ...signIn, ...sending, pool, admin_token, link_url, serves_links, status }),
+      adminApi({
+        ...{ ...context, ...address, ...signIn, ...sending },
+        ...{ pool, costs, admin_token, link_url, serves_links, status },
+      }),
     )
   },
 })

@@ -55,6 +55,7 @@ export async function adminApp(
     audit: memoryAuditStore(),
     broker: memoryBroker(4, Date.now),
     clickhouse: noClickhouse,
+    costs: { store: away },
     keyValue: memoryKeyValue(Date.now),
     status: async () => ({ ready: true, consumers: [], bindings: {} }),
     now: Date.now,

@@ -67,6 +67,7 @@ async function openAdmin(pool: Pool, broker: Broker) {
   const stores = {
     audit: memoryAuditStore(),
     clickhouse: {} as never,
+    costs: {} as never,
     keyValue: memoryKeyValue(Date.now),
     masterKeys: {} as never,
     sessions: { find: async () => null },

@@ -96,7 +96,9 @@ export async function openWorld({ clickhouse, pool, partitions = 3, ...given }: 
     }),
   )
   const sessions = { find: async () => null }
-  await app.register(adminApi({ ...shared, pool, masterKeys, admin_token, sessions, clickhouse, status }))
+  await app.register(
+    adminApi({ ...shared, pool, masterKeys, admin_token, sessions, clickhouse, costs: memoryCosts(), status }),
+  )
   const work = replayWhenAsked({ ...shared, pool, masterKeys, clickhouse })
   const replayer = every({ name: 'replay', pause_ms: 50, logger, registry, work })
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -21,6 +21,8 @@ export function adminShots(
   const { company_id, app_id, key_id, link_id } = other
   const app = { company_id, name: 'One more', platform: 'ios' }
   const moved = `/apps/${ios_app_id}/move-store-id`
+  const costs = `/apps/${app_id}/costs`
+  const cost = { day: '2026-06-01', partner: 'acme', cost: 1, currency: 'EUR' }
   const rates = 'Date,USD,\n2026-06-01,1.08,\n'
   return [
     ...adminGuards(admin_token, privacy),
@@ -68,6 +70,12 @@ export function adminShots(
       body: { overlap_hours: -1 },
     }),
     shot('POST /apps/{id}/rotate-secret', 'unknown_app', { path: '/apps/none/rotate-secret', body: {} }),
+    shot('PUT /apps/{app_id}/costs', 'ok', { path: costs, body: { costs: [cost] } }),
+    shot('PUT /apps/{app_id}/costs', 'bad_json', { path: costs, body: '[' }),
+    shot('PUT /apps/{app_id}/costs', 'invalid_field', { path: costs, body: {} }),
+    shot('PUT /apps/{app_id}/costs', 'unknown_app', { path: '/apps/none/costs', body: { costs: [cost] } }),
+    shot('PUT /apps/{app_id}/costs', 'bad_batch_shape', { path: costs, body: { costs: [] } }),
+    shot('PUT /apps/{app_id}/costs', 'too_many_costs', { path: costs, body: { costs: Array(1001).fill(cost) } }),
     shot('GET /apps/{app_id}/live', 'ok', { path: `/apps/${app_id}/live?seconds=0` }),
     shot('GET /apps/{app_id}/live', 'invalid_field', { path: `/apps/${app_id}/live?seconds=x` }),
     shot('GET /apps/{app_id}/live', 'unknown_app', { path: '/apps/none/live' }),

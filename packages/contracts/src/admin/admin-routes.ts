@@ -1,4 +1,5 @@
 import type { Routes } from '../routes/route.ts'
+import { appCostRoutes } from './app-costs.ts'
 import { appRoutes } from './apps.ts'
 import { attentionRoutes } from './attention.ts'
 import { companyRoutes } from './companies.ts'
@@ -27,6 +28,7 @@ export const managingRoutes = {
   ...serverKeyRoutes,
   ...linkRoutes,
   ...partnerRoutes,
+  ...appCostRoutes,
   ...cvSchemaRoutes,
   ...storedDataRoutes,
   ...erasureRoutes,

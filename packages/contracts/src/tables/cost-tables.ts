@@ -4,8 +4,8 @@ import type { Table } from './table.ts'
 export const costTables = {
   costs_v1: {
     row: 'the cost of a day, partner, campaign, ad group and country, as an upload had it',
-    writers: ['ingest-gateway'],
-    readers: ['ingest-gateway', 'report-api'],
+    writers: ['ingest-gateway', 'admin-api'],
+    readers: ['ingest-gateway', 'admin-api', 'report-api'],
     personal: [],
     erased_by: { nothing: 'it says what ads cost, and nothing of an install' },
   },

@@ -1,6 +1,4 @@
-import { CodedError } from '@tributary/contracts/errors'
-import { limits } from '@tributary/contracts/limits'
-import { type JudgedCosts, judgeCosts } from '@tributary/domain/costs/judge-costs'
+import { type JudgedUpload, judgeUpload } from '@tributary/domain/costs/judge-upload'
 import { readJsonObject } from './read-json-object.ts'
 
 export interface CostsInput {
@@ -8,30 +6,6 @@ export interface CostsInput {
   received_at_ms: number
 }
 
-/** An upload of `PUT /api/v1/costs`. */
-export interface JudgedUpload extends JudgedCosts {
-  as_of_ms: number
-}
-
-/** Throws `bad_json`, `bad_batch_shape` and `too_many_costs`. */
-export function judgeCostsBody(body: Buffer, _wire: Buffer, { received_at_ms }: CostsInput): JudgedUpload {
-  const { costs, as_of_ms, ...others } = readJsonObject(body)
-  const [unknown] = Object.keys(others)
-  if (unknown !== undefined) throw badShape(unknown, 'An upload has the fields costs and as_of_ms.')
-  if (!Array.isArray(costs) || costs.length === 0) throw badShape('costs', '`costs` is an array of at least one cost.')
-  if (costs.length > limits.costs_max) {
-    throw new CodedError('too_many_costs', { field: 'costs', message: `An upload holds ${limits.costs_max} costs.` })
-  }
-  return { as_of_ms: asOf(as_of_ms, received_at_ms), ...judgeCosts(costs, received_at_ms) }
-}
-
-/** A time far ahead would win over every later upload. */
-function asOf(value: unknown, now_ms: number): number {
-  if (value === undefined || value === null) return 0
-  const at_ms_max = now_ms + limits.cost_as_of_ahead_ms_max
-  if (Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= at_ms_max) return value as number
-  throw badShape('as_of_ms', '`as_of_ms` is a whole number of Unix epoch milliseconds, at most 24 hours ahead of now.')
-}
-
-const badShape = (field: string, message: string) =>
-  new CodedError('bad_batch_shape', { field: field.slice(0, limits.campaign_chars_max).toWellFormed(), message })
+/** An upload of `PUT /api/v1/costs`. Throws `bad_json`, `bad_batch_shape` and `too_many_costs`. */
+export const judgeCostsBody = (body: Buffer, _wire: Buffer, { received_at_ms }: CostsInput): JudgedUpload =>
+  judgeUpload(readJsonObject(body), received_at_ms)

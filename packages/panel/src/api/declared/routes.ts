@@ -242,6 +242,15 @@ export const routes = {
       "marketer"
     ]
   },
+  "uploadCosts": {
+    "method": "PUT",
+    "path": "/admin/api/v1/apps/:app_id/costs",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer"
+    ]
+  },
   "publishCvSchema": {
     "method": "POST",
     "path": "/admin/api/v1/cv-schemas",
