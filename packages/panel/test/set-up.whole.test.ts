@@ -68,6 +68,35 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, sendEvents, demo, 
     expect(faults).toEqual([])
   })
 
+  it('uploads a file of costs with its columns mapped, says what is rejected, and shows what is there', async () => {
+    const { page, open, faults } = await windowOf(['marketer'], undefined, 'uploads@example.com')
+    const today = new Date().toISOString().slice(0, 10)
+    const file = (name: string, lines: string[]) => ({
+      ...{ name, mimeType: 'text/csv', buffer: Buffer.from(lines.join('\n')) },
+    })
+    await open(`costs?app=${demo.APP_ID}`, '.snippet')
+    const choose = page.locator('input[type=file]')
+    await choose.setInputFiles(file('empty.csv', ['Date;Spend']))
+    await page.getByText('This file has no line below its heads.').waitFor()
+
+    const lines = [`${today};"Spring; Sale";12.50;410`, `${today};autumn;7;20`, 'yesterday;autumn;1;2']
+    await choose.setInputFiles(file('spend.csv', ['Date;Campaign name;Amount spent;Taps', ...lines]))
+    await page.getByText('Still needed: Partner, Currency.').waitFor()
+    await page.getByLabel('Partner of all lines').fill('Uploaded_Ads')
+    await page.getByLabel('Currency of all lines').fill('usd')
+    await page.getByRole('button', { name: /Clicks$/ }).click()
+    await page.getByRole('option', { name: 'Taps' }).click()
+    await page.getByRole('cell', { name: 'Spring; Sale' }).waitFor()
+    await page.getByRole('cell', { name: '410', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Upload 3 lines' }).click()
+    await page.getByText('Uploaded. Accepted: 2. Rejected: 1.').waitFor()
+    await page.getByText(/^Row 4: /).waitFor()
+    const stored = page.getByRole('grid', { name: 'What is there' })
+    await stored.getByText('$19.50').first().waitFor()
+    expect(await stored.getByText('uploaded_ads').count()).toBe(1)
+    expect(faults).toEqual([])
+  })
+
   it('makes a link with its QR code, and keeps a view of the page under a name', async () => {
     const { page, open, faults } = await windowOf(['admin'])
     await open(`links?app=${demo.APP_ID}&open=new`, 'form')

@@ -1,5 +1,6 @@
 import { useMemo } from 'react'
 import { Button, Form } from 'react-aria-components'
+import { routes } from '../../api/declared/routes.ts'
 import { longDay, money, shortMoney, time } from '../../api/numbers.ts'
 import { LineChart } from '../../parts/figure/charts.tsx'
 import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
@@ -7,15 +8,18 @@ import { Figure } from '../../parts/figure/figure.tsx'
 import { reports } from '../../parts/figure/report-columns.ts'
 import { topLines } from '../../parts/figure/top-lines.ts'
 import { TextInput } from '../../parts/text-input.tsx'
+import { hasRole, usePlace } from '../../shell/session.ts'
 import { useSetWords, useWords } from '../../shell/words.ts'
 import { type Stored, storedOf, totalOf } from './chart.ts'
 import { Load } from './load.tsx'
 import { useCosts } from './query.ts'
 import { texts } from './texts.ts'
+import { Upload } from './upload/upload.tsx'
 
 /** What was spent, what of it is here, and how the rest gets here. */
 export default function Costs() {
   const { app_id, query, days, costs } = useCosts()
+  const { me, app } = usePlace()
   const rows = costs.data?.rows ?? []
   const { points, series, total } = useMemo(
     () =>
@@ -68,6 +72,7 @@ export default function Costs() {
           <There rows={rows} days={days.length} />
         </section>
       )}
+      {hasRole(me, routes.uploadCosts.roles, app?.company_id) && <Upload key={app_id} />}
       <Load />
     </>
   )
