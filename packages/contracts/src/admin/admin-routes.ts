@@ -1,5 +1,5 @@
+import { appCostRoutes } from '../costs/app-costs.ts'
 import type { Routes } from '../routes/route.ts'
-import { appCostRoutes } from './app-costs.ts'
 import { appRoutes } from './apps.ts'
 import { attentionRoutes } from './attention.ts'
 import { companyRoutes } from './companies.ts'

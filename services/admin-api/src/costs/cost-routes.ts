@@ -1,7 +1,7 @@
 import { addRoute } from '@tributary/admin-http/add-route'
 import { adminRequest } from '@tributary/admin-http/admin-request'
 import { getApp } from '@tributary/admin-http/authorize'
-import { appCostRoutes } from '@tributary/contracts/admin/app-costs'
+import { appCostRoutes } from '@tributary/contracts/app-costs'
 import { judgeUpload } from '@tributary/domain/costs/judge-upload'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'

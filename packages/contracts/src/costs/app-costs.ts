@@ -1,10 +1,10 @@
 import { z } from 'zod'
-import { CostReply } from '../costs/costs.ts'
+import { created_at_ms } from '../admin/admin-fields.ts'
+import { marketers } from '../admin/people/roles.ts'
+import { appParams } from '../admin/rows/app-params.ts'
 import { limits } from '../limits.ts'
 import type { Routes } from '../routes/route.ts'
-import { created_at_ms } from './admin-fields.ts'
-import { marketers } from './people/roles.ts'
-import { appParams } from './rows/app-params.ts'
+import { CostReply } from './costs.ts'
 
 const AppCosts = z.looseObject({
   costs: z.array(z.unknown()).describe('Up to 1000 costs with the fields of `PUT /api/v1/costs`.'),
