@@ -148,6 +148,22 @@ COMMENT ON COLUMN cv_schemas.version IS 'from 1 without gaps';
 COMMENT ON COLUMN cv_schemas.published_at IS 'never before that of the version before';
 COMMENT ON COLUMN cv_schemas.postbacks IS 'the schema without its version, as it was checked';
 
+CREATE TABLE day_notes (
+  note_id text NOT NULL,
+  app_id text NOT NULL,
+  day date NOT NULL,
+  text text NOT NULL,
+  person_id text,
+  written_at timestamp with time zone NOT NULL,
+  CONSTRAINT day_notes_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT day_notes_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE SET NULL,
+  CONSTRAINT day_notes_pkey PRIMARY KEY (note_id),
+  CONSTRAINT day_notes_text_check CHECK (((char_length(text) >= 1) AND (char_length(text) <= 200)))
+);
+COMMENT ON TABLE day_notes IS 'what happened on a day of an app, such as a release';
+COMMENT ON COLUMN day_notes.day IS 'UTC';
+COMMENT ON COLUMN day_notes.person_id IS 'who wrote it; null: the admin token, or a person who is removed';
+
 CREATE TABLE due_postbacks (
   app_id text NOT NULL,
   install_uuid text NOT NULL,
@@ -566,6 +582,22 @@ CREATE TABLE retention_runs (
 COMMENT ON TABLE retention_runs IS 'nightly runs of retention that ended well, by the UTC day up to which they acted';
 COMMENT ON COLUMN retention_runs.done IS 'what the run removed: rows by table, and audit objects';
 
+CREATE TABLE saved_views (
+  app_id text NOT NULL,
+  name text NOT NULL,
+  address text NOT NULL,
+  person_id text,
+  saved_at timestamp with time zone NOT NULL,
+  CONSTRAINT saved_views_address_check CHECK (((char_length(address) >= 1) AND (char_length(address) <= 2000))),
+  CONSTRAINT saved_views_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT saved_views_name_check CHECK (((char_length(name) >= 1) AND (char_length(name) <= 60))),
+  CONSTRAINT saved_views_person_id_fkey FOREIGN KEY (person_id) REFERENCES people(person_id) ON DELETE SET NULL,
+  CONSTRAINT saved_views_pkey PRIMARY KEY (app_id, name)
+);
+COMMENT ON TABLE saved_views IS 'addresses of the panel by name';
+COMMENT ON COLUMN saved_views.address IS 'path and query below /admin';
+COMMENT ON COLUMN saved_views.person_id IS 'who saved it; null: the admin token, or a person who is removed';
+
 CREATE TABLE schema_migrations (
   version integer NOT NULL,
   file text NOT NULL,
@@ -704,6 +736,8 @@ CREATE INDEX admin_audit_log_company ON public.admin_audit_log USING btree (comp
 CREATE INDEX apps_company ON public.apps USING btree (company_id);
 CREATE UNIQUE INDEX apps_owned_store_id ON public.apps USING btree (ltrim(store_id, '0'::text)) WHERE ((platform = 'ios'::text) AND owns_store_id AND (ltrim(store_id, '0'::text) <> ''::text));
 CREATE INDEX attribution_settings_app ON public.attribution_settings USING btree (app_id, valid_from, id);
+CREATE INDEX day_notes_of_app ON public.day_notes USING btree (app_id, day);
+CREATE INDEX day_notes_of_person ON public.day_notes USING btree (person_id);
 CREATE INDEX due_postbacks_dead ON public.due_postbacks USING btree (app_id, partner, ended_at_ms) WHERE (state = 'dead'::text);
 CREATE INDEX due_postbacks_due ON public.due_postbacks USING btree (app_id, partner, next_try_ms) WHERE (state = 'due'::text);
 CREATE UNIQUE INDEX due_postbacks_events ON public.due_postbacks USING btree (app_id, install_uuid, event_key) WHERE (event_key <> 'install'::text);
@@ -724,6 +758,7 @@ CREATE INDEX raw_erasures_in_order ON public.raw_erasures USING btree (app_id, s
 CREATE INDEX recovery_codes_person ON public.recovery_codes USING btree (person_id);
 CREATE INDEX redecisions_in_turn ON public.redecisions USING btree (partition, app_id, added_at, install_uuid);
 CREATE INDEX redecisions_taken ON public.redecisions USING btree (partition) WHERE (slice IS NOT NULL);
+CREATE INDEX saved_views_of_person ON public.saved_views USING btree (person_id);
 CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);
 CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
 CREATE INDEX sessions_seen ON public.sessions USING btree (seen_at);

@@ -170,6 +170,8 @@ export const serviceRoles = {
     due_postbacks: { select: '*', also: ['INSERT', 'UPDATE'] },
     link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    saved_views: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    day_notes: { select: '*', also: ['INSERT', 'DELETE'] },
     erasure_requests: { select: '*', also: ['INSERT', 'UPDATE'] },
     erasure_runs: { select: '*', also: ['INSERT'] },
     jobs: { select: '*', also: ['INSERT', 'UPDATE'] },

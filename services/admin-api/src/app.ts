@@ -28,6 +28,7 @@ import { addServerKeyRoutes } from './routes/server-key-routes.ts'
 import { addRetentionRoute, addSettleRoute } from './routes/settle-route.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
 import { addExpiringRoute, addUsageRoute } from './routes/usage-route.ts'
+import { addSharedRoutes } from './shared/shared-routes.ts'
 
 /** The routes of this service. */
 export const declaredRoutes = managingRoutes
@@ -56,6 +57,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addLinkRoutes(app, deps)
       addPartnerRoutes(app, deps)
       addCostRoutes(app, deps)
+      addSharedRoutes(app, deps)
       addCvSchemaRoutes(app, deps)
       addFxRoutes(app, deps)
       addAuditObjectRoute(app, deps)

@@ -14,10 +14,7 @@ export function adminShots(
   { tenant, other }: Companies,
   { kept_key, ios_app_id, privacy }: { kept_key: string; ios_app_id: string; privacy: SessionHeaders },
 ): Shot[] {
-  const shot = (route: string, code: string, given: { path?: string; body?: unknown } = {}) => {
-    const [method, path = ''] = route.split(' ')
-    return asAdmin(admin_token, `${method} ${prefix}${path}`, code, prefix + (given.path ?? path), given.body)
-  }
+  const shot = shotOf(admin_token)
   const { company_id, app_id, key_id, link_id } = other
   const app = { company_id, name: 'One more', platform: 'ios' }
   const moved = `/apps/${ios_app_id}/move-store-id`
@@ -70,6 +67,7 @@ export function adminShots(
       body: { overlap_hours: -1 },
     }),
     shot('POST /apps/{id}/rotate-secret', 'unknown_app', { path: '/apps/none/rotate-secret', body: {} }),
+    ...sharedShots(shot, app_id),
     shot('PUT /apps/{app_id}/costs', 'ok', { path: costs, body: { costs: [cost] } }),
     shot('PUT /apps/{app_id}/costs', 'bad_json', { path: costs, body: '[' }),
     shot('PUT /apps/{app_id}/costs', 'invalid_field', { path: costs, body: {} }),
@@ -198,3 +196,34 @@ const asAdmin = (admin_token: string, route: string, code: string, path: string,
   ...{ route, code, path, headers: bearer(admin_token) },
   ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
 })
+
+const shotOf =
+  (admin_token: string) =>
+  (route: string, code: string, given: { path?: string; body?: unknown } = {}): Shot => {
+    const [method, path = ''] = route.split(' ')
+    return asAdmin(admin_token, `${method} ${prefix}${path}`, code, prefix + (given.path ?? path), given.body)
+  }
+
+/** Every code of saved views and of notes on days. */
+function sharedShots(shot: ReturnType<typeof shotOf>, app_id: string): Shot[] {
+  const view = { name: 'Spring', address: '/overview' }
+  const note = { day: '2026-06-01', text: 'Release' }
+  const changes = [
+    ['PUT', 'views', view],
+    ['POST', 'views/remove', { name: 'Spring' }],
+    ['POST', 'notes', note],
+    ['POST', 'notes/remove', { note_id: 'none' }],
+  ] as const
+  return [
+    ...['views', 'notes'].flatMap((list) => [
+      shot(`GET /apps/{app_id}/${list}`, 'ok', { path: `/apps/${app_id}/${list}` }),
+      shot(`GET /apps/{app_id}/${list}`, 'unknown_app', { path: `/apps/none/${list}` }),
+    ]),
+    ...changes.flatMap(([method, name, body]) => [
+      shot(`${method} /apps/{app_id}/${name}`, 'ok', { path: `/apps/${app_id}/${name}`, body }),
+      shot(`${method} /apps/{app_id}/${name}`, 'bad_json', { path: `/apps/${app_id}/${name}`, body: '[' }),
+      shot(`${method} /apps/{app_id}/${name}`, 'invalid_field', { path: `/apps/${app_id}/${name}`, body: {} }),
+      shot(`${method} /apps/{app_id}/${name}`, 'unknown_app', { path: `/apps/none/${name}`, body }),
+    ]),
+  ]
+}

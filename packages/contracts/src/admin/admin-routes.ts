@@ -18,6 +18,8 @@ import { signInRoutes } from './people/sign-in.ts'
 import { retentionRoutes } from './retention.ts'
 import { rowRoutes } from './rows/row-routes.ts'
 import { serverKeyRoutes } from './server-keys.ts'
+import { dayNoteRoutes } from './shared/day-notes.ts'
+import { savedViewRoutes } from './shared/saved-views.ts'
 import { storedDataRoutes } from './stored-data.ts'
 import { systemRoutes } from './system.ts'
 
@@ -29,6 +31,8 @@ export const managingRoutes = {
   ...linkRoutes,
   ...partnerRoutes,
   ...appCostRoutes,
+  ...savedViewRoutes,
+  ...dayNoteRoutes,
   ...cvSchemaRoutes,
   ...storedDataRoutes,
   ...erasureRoutes,

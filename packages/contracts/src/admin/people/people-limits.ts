@@ -22,6 +22,12 @@ export const peopleLimits = {
   session_seen_ms: 60_000,
   /** Open sessions of a person; a new one ends the oldest. */
   person_sessions_max: 50,
+  /** Saved views and notes on days of an app, and their texts. */
+  app_views_max: 200,
+  view_name_chars_max: 60,
+  view_address_chars_max: 2000,
+  app_notes_max: 1000,
+  note_chars_max: 200,
   /** Browsers of a person that the guesses of others do not slow. */
   known_browsers_max: 20,
   known_browser_ms_max: 365 * 24 * 3600 * 1000,

@@ -251,6 +251,66 @@ export const routes = {
       "marketer"
     ]
   },
+  "listViews": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:app_id/views",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
+  "saveView": {
+    "method": "PUT",
+    "path": "/admin/api/v1/apps/:app_id/views",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
+  "removeView": {
+    "method": "POST",
+    "path": "/admin/api/v1/apps/:app_id/views/remove",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
+  "listNotes": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:app_id/notes",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
+  "writeNote": {
+    "method": "POST",
+    "path": "/admin/api/v1/apps/:app_id/notes",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
+  "removeNote": {
+    "method": "POST",
+    "path": "/admin/api/v1/apps/:app_id/notes/remove",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
   "publishCvSchema": {
     "method": "POST",
     "path": "/admin/api/v1/cv-schemas",
