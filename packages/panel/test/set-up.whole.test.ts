@@ -129,6 +129,40 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, sendEvents, demo, 
     expect(faults).toEqual([])
   })
 
+  it('shares a view and a note on a day with everybody who may see the app', async () => {
+    const writer = await windowOf(['analyst'], undefined, 'writer@example.com')
+    const reader = await windowOf(['analyst'], undefined, 'reader@example.com')
+    const cost = { day: new Date().toISOString().slice(0, 10), partner: 'acme', cost: 5, currency: 'USD' }
+    await admin('PUT', `/apps/${demo.APP_ID}/costs`, { costs: [cost] })
+    await writer.open(`costs?app=${demo.APP_ID}&range=7d`, '.chart svg')
+    const { page } = writer
+    await page.getByRole('button', { name: 'Save this view' }).click()
+    await page.getByLabel('Name').fill('Week of costs')
+    await page.getByLabel('Show it to everybody who may see this app').check()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('link', { name: 'Week of costs' }).waitFor()
+
+    await page
+      .getByRole('button', { name: /^Notes in/ })
+      .first()
+      .click()
+    await page.getByLabel('Note', { exact: true }).fill('Release <b>2.1</b>')
+    await page.getByRole('button', { name: 'Add the note' }).click()
+    await page.getByRole('button', { name: 'Remove the note Release <b>2.1</b>' }).waitFor()
+    await page.keyboard.press('Escape')
+
+    await reader.open(`overview?app=${demo.APP_ID}`, '.tile')
+    await reader.page.getByRole('link', { name: 'Week of costs' }).click()
+    await reader.page
+      .getByText(/: Release <b>2\.1<\/b>$/)
+      .first()
+      .waitFor()
+    await reader.page.getByRole('button', { name: 'Remove the view Week of costs' }).click()
+    await reader.page.getByRole('link', { name: 'Week of costs' }).waitFor({ state: 'detached' })
+    expect(await admin('GET', `/apps/${demo.APP_ID}/views`)).toEqual({ views: [] })
+    expect([...writer.faults, ...reader.faults]).toEqual([])
+  })
+
   it('sets a partner while its postback is shown, sends it a test, and shows the log', async () => {
     const heard: string[] = []
     const server = createServer((request, answer) => {

@@ -3,8 +3,8 @@ import { day_ms } from './range.ts'
 /** The period of a row; `none` is the whole window. */
 export type Period = 'day' | 'week' | 'month' | 'none'
 
-/** The end of the period that begins with this day. */
-function endOf(day: string, period: Period): number {
+/** The end of the period that begins with this day, Unix epoch ms. */
+export function endOf(day: string, period: Period): number {
   const begin = new Date(`${day}T00:00:00Z`)
   if (period === 'none') return Number.POSITIVE_INFINITY
   if (period === 'month') return Date.UTC(begin.getUTCFullYear(), begin.getUTCMonth() + 1, 1)

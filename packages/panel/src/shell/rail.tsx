@@ -13,7 +13,7 @@ export function Rail({ place }: { place: Place }) {
     <>
       <Switcher place={place} />
       <nav aria-label="Pages">
-        <Views />
+        <Views place={place} />
         {groups.map((group) => {
           const own = shown.filter((page) => page.group === group)
           if (own.length === 0) return null

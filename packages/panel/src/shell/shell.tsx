@@ -51,7 +51,7 @@ function Inside() {
         <header className="bar">
           <SmallRail place={place} />
           <h1>{page?.title}</h1>
-          {page && <SaveView />}
+          {page && <SaveView place={place} />}
           <div className="bar-tools">
             {page?.group === 'Numbers' || page?.dated ? <DateRange /> : null}
             {place.app !== null && <FindDialog />}

@@ -10,6 +10,7 @@ import { Opener, popup } from '../opener.tsx'
 import { Skeleton } from '../skeleton.tsx'
 
 const moreMenu = popup(() => import('./more-menu.tsx'))
+const dayNotes = popup(() => import('./day-notes.tsx'))
 
 /** What a figure needs to know of its answer. */
 interface Asked {
@@ -74,6 +75,11 @@ export function Figure({
             >
               {asTable ? 'Chart' : 'Table'}
             </Button>
+          )}
+          {chart && !asTable && (
+            <Opener opens={dayNotes} className="button small" aria-label={`Notes in ${title}`} given={{ app_id }}>
+              Notes
+            </Opener>
           )}
           <Opener
             opens={moreMenu}

@@ -11,7 +11,8 @@ import {
 import { serverNow } from '../../api/clock.ts'
 import { isOpen, type Period } from '../../api/maturity.ts'
 import { longDay, shortDay } from '../../api/numbers.ts'
-import type { Point, Series } from './points.ts'
+import { useDayNotes } from './day-notes.tsx'
+import { notesOf, type Point, type Series } from './points.ts'
 import { colourOf, Legend, Marker, open_name } from './series.tsx'
 
 interface LineChartProps {
@@ -43,6 +44,7 @@ export default function LineChart(props: LineChartProps) {
   const last = points.at(-1)?.day
   // A line to a day that is not over looks like a fall: it is dashed.
   const open = at === undefined && last !== undefined && isOpen(last, period, serverNow()) ? last : null
+  const notes = notesOf(useDayNotes(), at === undefined && !scaled ? points : [], period)
   const beforeLast = points.at(-2)?.day
   const parts = series.flatMap((one, n) => [
     { ...one, n, part: 'over', has: (day: string) => day !== open },
@@ -84,6 +86,11 @@ export default function LineChart(props: LineChartProps) {
                     {at ? at(String(label)) : longDay(String(label))}
                     {label === open && `, ${open_name}`}
                   </p>
+                  {notes.get(String(label))?.map(({ note_id, text }) => (
+                    <p key={note_id} className="wrap">
+                      {text}
+                    </p>
+                  ))}
                   <dl>
                     {series.map(({ key, name }, n) => {
                       const value = (payload?.[0]?.payload as Point | undefined)?.[key]
@@ -104,6 +111,9 @@ export default function LineChart(props: LineChartProps) {
               ) : null
             }
           />
+          {[...notes.keys()].map((day) => (
+            <ReferenceLine key={day} x={day} stroke="var(--line-strong)" strokeDasharray="2 3" />
+          ))}
           {mark && (
             <ReferenceLine
               y={mark.value}
@@ -139,6 +149,15 @@ export default function LineChart(props: LineChartProps) {
         </Lines>
       </ResponsiveContainer>
       <Legend series={series} open={open !== null} />
+      {notes.size > 0 && (
+        <ul className="day-notes quiet">
+          {[...notes.values()].flat().map(({ note_id, day, text }) => (
+            <li key={note_id} className="wrap">
+              {longDay(day)}: {text}
+            </li>
+          ))}
+        </ul>
+      )}
     </div>
   )
 }

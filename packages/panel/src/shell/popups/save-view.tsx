@@ -1,5 +1,8 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button, Dialog, Form, Popover } from 'react-aria-components'
+import { call } from '../../api/call.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
+import { Fault } from '../../parts/fault.tsx'
 import { givenOf } from '../../parts/given.ts'
 import type { Opened } from '../../parts/opener.tsx'
 import { TextInput } from '../../parts/text-input.tsx'
@@ -8,7 +11,8 @@ import { dropView, saveView } from '../preferences.ts'
 const texts = {
   title: 'Save this view',
   name: 'Name',
-  help: 'Kept in this browser, in the rail. Its link shows the same to whoever may see it.',
+  help: 'Kept in the rail of this browser. Its link shows the same to whoever may see it.',
+  share: 'Show it to everybody who may see this app',
   keep: 'Save',
   copy: 'Copy the link',
 }
@@ -19,10 +23,27 @@ interface SaveViewProps extends Opened {
   address: string
   /** Its name, if it has one. */
   saved: string | undefined
+  /** The name under which all have it. */
+  shared: string | undefined
+  /** The app whose people it may be shared with. */
+  app_id: string | null
 }
 
 /** The name of an address. */
-export default function SaveViewForm({ address, saved, ...popover }: SaveViewProps) {
+export default function SaveViewForm({ address, saved, shared, app_id, ...popover }: SaveViewProps) {
+  const client = useQueryClient()
+  const save = useMutation({
+    mutationFn: async ({ name, isShared }: { name: string; isShared: boolean }) => {
+      const params = { app_id: app_id ?? '' }
+      if (isShared) await call('saveView', { params, body: { name, address } })
+      if (shared !== undefined && (shared !== name || !isShared))
+        await call('removeView', { params, body: { name: shared } })
+      if (saved !== undefined) dropView(saved)
+      if (!isShared) saveView({ name, address })
+    },
+    onSuccess: () => popover.onOpenChange(false),
+    onSettled: () => client.invalidateQueries({ queryKey: ['listViews'] }),
+  })
   return (
     <Popover {...popover} className="popover" placement="bottom start">
       <Dialog aria-label={texts.title} className="save-view">
@@ -30,11 +51,9 @@ export default function SaveViewForm({ address, saved, ...popover }: SaveViewPro
           className="form"
           onSubmit={(event) => {
             event.preventDefault()
-            const name = givenOf(event.currentTarget)('name')
-            if (name === undefined) return
-            if (saved !== undefined) dropView(saved)
-            saveView({ name, address })
-            popover.onOpenChange(false)
+            const given = givenOf(event.currentTarget)
+            const name = given('name')
+            if (name !== undefined) save.mutate({ name, isShared: given('shared') !== undefined })
           }}
         >
           <TextInput
@@ -46,8 +65,14 @@ export default function SaveViewForm({ address, saved, ...popover }: SaveViewPro
             isRequired
             autoFocus
           />
+          {app_id !== null && (
+            <label className="check">
+              <input type="checkbox" name="shared" defaultChecked={shared !== undefined} /> {texts.share}
+            </label>
+          )}
+          {save.error !== null && <Fault error={save.error} />}
           <div className="line">
-            <Button type="submit" className="button primary">
+            <Button type="submit" className="button primary" isPending={save.isPending}>
               {texts.keep}
             </Button>
             <CopyButton text={location.href} label={texts.copy} />
