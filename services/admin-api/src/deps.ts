@@ -30,6 +30,8 @@ export interface AdminApiDeps {
   oidc_alone?: boolean
   /** `TRIBUTARY_ADMIN_URL`: where browsers reach the panel. */
   admin_url?: string | undefined
+  /** `TRIBUTARY_PUBLIC_URL`: where SDKs and backends reach the fleet. */
+  public_url?: string | undefined
   trusted_proxies?: readonly string[]
   /** Base of tracking links. Without it links begin with the address of the request, if this process serves links there. */
   link_url?: string | undefined

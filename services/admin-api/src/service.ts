@@ -56,7 +56,7 @@ export const service = defineService({
     ...['TRIBUTARY_OIDC_ISSUER', 'TRIBUTARY_OIDC_CLIENT_ID', 'TRIBUTARY_OIDC_CLIENT_SECRET'],
     ...['TRIBUTARY_OIDC_ROLE_CLAIM', 'TRIBUTARY_OIDC_ALLOWED_DOMAINS'],
     ...['TRIBUTARY_SMTP_URL', 'TRIBUTARY_SMTP_FROM', 'TRIBUTARY_ATTENTION_MAIL', 'TRIBUTARY_ATTENTION_WEBHOOK'],
-    'TRIBUTARY_POSTBACK_ALLOWED_NETWORKS',
+    ...['TRIBUTARY_PUBLIC_URL', 'TRIBUTARY_POSTBACK_ALLOWED_NETWORKS'],
   ] as const,
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
@@ -97,9 +97,9 @@ export const service = defineService({
     const sessions = openSessions({ ...context, pool })
     context.onClose('sessions', () => sessions.close())
     const { TRIBUTARY_ADMIN_TOKEN: admin_token, TRIBUTARY_LINK_URL: link_url, TRIBUTARY_ADMIN_URL: admin_url } = config
-    const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
+    const { TRIBUTARY_TRUSTED_PROXIES: trusted_proxies, TRIBUTARY_PUBLIC_URL: public_url } = config
     const serves_links = context.instance !== undefined // one process of all services
-    const address = { sessions, admin_url, trusted_proxies }
+    const address = { sessions, admin_url, public_url, trusted_proxies }
     const mailer = mailerOf(config, context)
     const mails = mailer && openLinkMails(mailer, context.keyValue)
     // A job of the routes: it needs the health of the process.

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { routes } from '../api/declared/routes.ts'
+import { publicUrl } from '../api/public-address.ts'
 import { routeQuery } from '../api/queries.ts'
 import type { App } from '../shell/session.ts'
 import { usePlace } from '../shell/session.ts'
@@ -48,7 +49,7 @@ const commandOf = ({ company_key, app_key, signing_secret }: EventKeys): string 
   [
     `BODY='{"sent_at_ms":'$(date +%s)'000,"events":[{"event_id":"first-'$RANDOM$RANDOM'","event_name":"app_install","install_uuid":"first-'$RANDOM$RANDOM'"}]}'`,
     `SIGNATURE=$(printf '%s' "$BODY" | openssl dgst -sha256 -hmac "${signing_secret}" -r | cut -d' ' -f1)`,
-    `curl -sS ${location.origin}${routes.sendBatch.path} -H 'Content-Type: application/json' \\`,
+    `curl -sS ${publicUrl()}${routes.sendBatch.path} -H 'Content-Type: application/json' \\`,
     `  -H 'X-Service-Company-Key: ${company_key}' -H 'X-Service-App-Key: ${app_key}' \\`,
     `  -H "X-Service-Signature: $SIGNATURE" --data-binary "$BODY"`,
   ].join('\n')

@@ -2,6 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { Me } from '@tributary/contracts/admin/people/own-account'
 import type { Role } from '@tributary/contracts/admin/people/roles'
 import { call, keepCsrfToken, type Output } from '../api/call.ts'
+import { keepPublicUrl } from '../api/public-address.ts'
 import { useWords } from './words.ts'
 
 type Company = Output<'listCompanies'>['companies'][number]
@@ -12,6 +13,7 @@ export const meQuery = queryOptions({
   queryFn: async ({ signal }) => {
     const me = await call('getMe', {}, signal)
     keepCsrfToken(me.csrf_token)
+    keepPublicUrl(me.public_url)
     return me
   },
   staleTime: 60_000,

@@ -92,6 +92,12 @@ export const settings = {
     kind: optional(address('http', 'https')),
     default_text: null,
   }),
+  TRIBUTARY_PUBLIC_URL: setting({
+    meaning:
+      'address at which SDKs and backends reach this installation, such as https://events.example.com: commands that the panel shows name it; default: the address of the panel',
+    kind: optional(address('http', 'https')),
+    default_text: null,
+  }),
   TRIBUTARY_OIDC_ISSUER: setting({
     meaning: 'issuer of the identity provider by which people sign in too (OpenID Connect); default: by password alone',
     kind: optional(keySetAddress),

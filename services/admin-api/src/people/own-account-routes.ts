@@ -21,8 +21,11 @@ import type { AdminApiDeps } from '../deps.ts'
 const done = { done: true } as const
 
 /** What a person does to the own account. */
-export function addOwnAccountRoutes(app: FastifyInstance, deps: SignInDeps & Pick<AdminApiDeps, 'sessions'>): void {
-  const { pool, sessions, now } = deps
+export function addOwnAccountRoutes(
+  app: FastifyInstance,
+  deps: SignInDeps & Pick<AdminApiDeps, 'sessions' | 'public_url'>,
+): void {
+  const { pool, sessions, public_url, now } = deps
   addRoute(app, ownAccountRoutes.getMe, async (_input, request) => {
     const session = sessionOf(request)
     const { person_id, email, session_id } = session
@@ -33,6 +36,7 @@ export function addOwnAccountRoutes(app: FastifyInstance, deps: SignInDeps & Pic
       session_id,
       ...found,
       csrf_token: csrfToken(tokenOf(request)),
+      public_url: public_url?.replace(/\/+$/, '') ?? null,
       fresh_until_ms: freshUntil(session, now()),
     }
   })

@@ -8,7 +8,9 @@ const write = (line: string) => {
   logged += line
 }
 const logger = pino({ level: 'trace' }, { write })
-const { ask, query, clock, newCompany, openBrowser, newPerson, signedIn, withSecondFactor } = peopleWorld({ logger })
+const { ask, query, clock, newCompany, openBrowser, newPerson, signedIn, withSecondFactor } = peopleWorld({
+  ...{ logger, public_url: 'https://events.example.com/' },
+})
 
 describe('a sign-in', () => {
   test('opens a session that says who is signed in', async () => {
@@ -18,6 +20,7 @@ describe('a sign-in', () => {
     expect(status).toBe(200)
     expect(body).toMatchObject({
       ...{ email: browser.email, csrf_token: browser.csrf_token, second_factor: false, recovery_codes_left: 0 },
+      public_url: 'https://events.example.com', // without the slash at its end
       memberships: [{ role: 'owner', company_id, company_name: 'Acme', apps: null }],
     })
   })

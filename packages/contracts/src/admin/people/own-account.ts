@@ -15,6 +15,10 @@ const Me = z.object({
   second_factor: z.boolean(),
   recovery_codes_left: z.number().int(),
   csrf_token: z.string(),
+  public_url: z
+    .string()
+    .nullable()
+    .describe('Where SDKs and backends send to (`TRIBUTARY_PUBLIC_URL`). null: the address of the panel.'),
   session_id: z.string(),
   fresh_until_ms: z.number().int().describe('Until then keys are minted without the password.'),
 })
@@ -58,6 +62,7 @@ export const ownAccountRoutes = {
           ...{ person_id: 'per_1', email: 'ada@example.com', second_factor: true, recovery_codes_left: 10 },
           ...{ password: true, oidc: false },
           memberships: [{ role: 'owner', company_id: 'co_1', apps: null, company_name: 'Example Games' }],
+          public_url: 'https://events.example.com',
           ...{ csrf_token: 'hO8WQ0b1', session_id: 'ses_1', fresh_until_ms: created_at_ms },
         } satisfies Me,
       },

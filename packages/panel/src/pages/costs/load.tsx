@@ -1,5 +1,6 @@
 import { serverNow } from '../../api/clock.ts'
 import { routes } from '../../api/declared/routes.ts'
+import { publicUrl } from '../../api/public-address.ts'
 import { day_ms, toDay } from '../../api/range.ts'
 import { Snippet } from '../../parts/copy-button.tsx'
 import { useApp } from '../../shell/session.ts'
@@ -30,7 +31,7 @@ export function Load() {
       <Snippet
         label={texts.request}
         text={[
-          `curl -sS -X ${method} ${location.origin}${path} -H "Authorization: Bearer $COSTS_KEY" \\`,
+          `curl -sS -X ${method} ${publicUrl()}${path} -H "Authorization: Bearer $COSTS_KEY" \\`,
           `  -H 'Content-Type: application/json' -d '{"as_of_ms":'$(date +%s)'000,"costs":[`,
           `  ${JSON.stringify(cost)}]}'`,
         ].join('\n')}

@@ -1,6 +1,7 @@
 import type { ReportName } from '@tributary/contracts/reports'
 import { Menu, MenuItem, Popover } from 'react-aria-components'
 import { addressOf, type ReportQuery } from '../../api/call.ts'
+import { publicUrl } from '../../api/public-address.ts'
 import type { Opened } from '../opener.tsx'
 
 interface MoreMenuProps extends Opened {
@@ -12,7 +13,7 @@ interface MoreMenuProps extends Opened {
 /** The request of a figure as a file, and as a command without the key. */
 export default function MoreMenu({ report, app_id, query, ...popover }: MoreMenuProps) {
   const csv = addressOf(`${report}OfApp`, { params: { app_id }, query: { ...query, format: 'csv' } })
-  const curl = `curl -sS '${location.origin}${addressOf(`${report}Report`, { query })}' -H "Authorization: Bearer $SERVER_KEY"`
+  const curl = `curl -sS '${publicUrl()}${addressOf(`${report}Report`, { query })}' -H "Authorization: Bearer $SERVER_KEY"`
   return (
     <Popover {...popover} className="popover" placement="bottom end">
       <Menu className="list" aria-label="More" autoFocus onClose={() => popover.onOpenChange(false)}>
