@@ -52,13 +52,13 @@ test('partners that reset, hang, flood, redirect, ask for years, break TLS or mo
       return looks === 1 ? ['127.0.0.1'] : ['127.0.0.1', '127.0.0.2']
     },
   })
-  const begun = performance.now()
   await vi.waitFor(
     async () =>
       expect(await states()).toMatchObject(Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`good-${n} delivered`, 20]))),
     patient,
   )
-  expect(performance.now() - begun).toBeLessThan(8000) // those that hang end after 10 s
+  // Nobody waited for a partner that hangs: the first of those tries end after 10 s.
+  expect(logged.filter(({ partner }) => partner === 'hangs')).toEqual([])
   await vi.waitFor(() => {
     const found = Object.fromEntries(logged.map(({ partner, reason, outcome }) => [partner, `${outcome} ${reason}`]))
     expect(found).toMatchObject({
