@@ -2,7 +2,7 @@ import type { Verdict } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { newestTombstones } from '@tributary/domain/erasure/tombstones'
 import type { DecidedInstall } from '@tributary/domain/partner/owed'
-import { endErased, endTries, takeDue } from '@tributary/tables/partners/due-postbacks'
+import { endErased, endTries, removeErased, removeTaken, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import { expect, test } from 'vitest'
 import { oweAll } from '../src/owe/owe.ts'
@@ -49,21 +49,56 @@ test('a new life is owed its install before the eraser has removed what the eras
   expect(await oweLife(2)).toBe(0)
   erase()
   expect(await oweLife(2)).toBe(1)
-  const [owed] = await rows()
-  expect(owed.state).toBe('due')
-  expect(owed.key).not.toBe(sent.idempotency_key)
+  const both = await rows()
+  expect(both).toEqual([
+    { key: sent.idempotency_key, state: 'erased' },
+    { key: expect.not.stringContaining(sent.idempotency_key), state: 'due' },
+  ])
   expect(await oweLife(2)).toBe(0)
-  expect(await rows()).toEqual([owed])
+  expect(await rows()).toEqual(both)
 })
 
-test('a new life waits while somebody may be in a try of the erased one, and the eraser still hears of that try', async () => {
-  const { oweLife, take, rows, pool, app_id, now, clock, erase, mark_ms } = await openLives()
+test('a new life is owed its install while somebody is in a try of the erased one, of which the eraser still hears', async () => {
+  const { oweLife, take, rows, pool, app_id, now, erase, mark_ms } = await openLives()
+  const install = { install_uuid: 'i', mark_ms }
   await oweLife(0)
-  const { idempotency_key } = await take()
+  const old = await take()
   erase()
-  await expect(oweLife(2)).rejects.toThrow('in a try')
-  expect(await endErased(pool, app_id, [{ install_uuid: 'i', mark_ms }], now())).toBe(true)
-  clock.ahead_ms += limits.partner_lease_ms
   expect(await oweLife(2)).toBe(1)
-  expect(await rows()).toEqual([{ key: expect.not.stringContaining(idempotency_key), state: 'due' }])
+  const taken = await take()
+  expect(taken).toMatchObject({ tries: old.tries, idempotency_key: expect.not.stringContaining(old.idempotency_key) })
+  expect(await endErased(pool, app_id, [install], now())).toBe(true)
+  // The end of the old try is none of the new one.
+  await endTries(pool, [{ ...old, state: 'delivered', next_try_ms: now(), reason: null }], now())
+  expect(await endErased(pool, app_id, [install], now())).toBe(false)
+  await removeErased(pool, app_id, [install])
+  expect(await rows()).toEqual([{ key: taken.idempotency_key, state: 'due' }])
+  await endTries(pool, [{ ...taken, state: 'delivered', next_try_ms: now(), reason: null }], now())
+  expect(await rows()).toEqual([{ key: taken.idempotency_key, state: 'delivered' }])
+})
+
+test('what was taken of an erased life is removed without what its new life is owed', async () => {
+  const { oweLife, take, rows, pool, app_id, now, erase, mark_ms } = await openLives()
+  await oweLife(0)
+  const old = await take()
+  erase()
+  await oweLife(2)
+  const taken = await take()
+  await removeTaken(pool, [old])
+  expect(await rows()).toEqual([{ key: taken.idempotency_key, state: 'due' }])
+  expect(await endErased(pool, app_id, [{ install_uuid: 'i', mark_ms }], now())).toBe(false)
+})
+
+test('a process that was killed in a try of an erased life holds up the eraser until its lease ends, and the new life never', async () => {
+  const { oweLife, take, rows, pool, app_id, now, clock, erase, mark_ms } = await openLives()
+  const install = { install_uuid: 'i', mark_ms }
+  await oweLife(0)
+  await take()
+  erase()
+  expect(await oweLife(2)).toBe(1)
+  const { idempotency_key } = await take()
+  clock.ahead_ms += limits.partner_lease_ms
+  expect(await endErased(pool, app_id, [install], now())).toBe(false)
+  await removeErased(pool, app_id, [install])
+  expect(await rows()).toEqual([{ key: idempotency_key, state: 'due' }])
 })

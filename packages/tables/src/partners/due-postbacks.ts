@@ -33,9 +33,11 @@ export interface TakenPostback extends DueKey {
   settings: PostbackSettings | null
 }
 
+/** Names a try of a row. */
+export type TryKey = DueKey & Pick<TakenPostback, 'idempotency_key' | 'tries'>
+
 /** A try that ended. */
-export interface EndedTry extends DueKey {
-  tries: number
+export interface EndedTry extends TryKey {
   state: 'due' | 'delivered' | 'dead'
   next_try_ms: number
   reason: DeliveryReason | null
@@ -145,6 +147,19 @@ const takeSql = `
       AND n.postback_url IS NULL AND n.settings_id > t.settings_id) THEN NULL ELSE p.postback_url END AS postback_url
   FROM taken t JOIN apps a USING (app_id) JOIN partner_postbacks p USING (settings_id)`
 
+const triesOf = (tries: readonly TryKey[]) => {
+  const of = <T>(value: (one: TryKey) => T) => tries.map(value)
+  return [
+    ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
+    ...[of((one) => one.idempotency_key), of((one) => one.tries)],
+  ]
+}
+const tryTypes = '$1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::int[]'
+const tryColumns = 'app_id, install_uuid, event_key, partner, idempotency_key, tries'
+/** `freeErased` may have given the row another key since. */
+const isTry = `d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.partner = e.partner AND d.tries = e.tries
+    AND d.event_key IN (e.event_key, e.idempotency_key::text) AND d.idempotency_key = e.idempotency_key`
+
 /** Ends tries. One that another process has repeated, because its lease ended, changes nothing any more. */
 export async function endTries(pool: Client, ended: readonly EndedTry[], now_ms: number): Promise<void> {
   if (ended.length === 0) return
@@ -153,14 +168,8 @@ export async function endTries(pool: Client, ended: readonly EndedTry[], now_ms:
   await pool.query({
     ...{ name: 'end_tries', text: endSql },
     values: [
-      ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
-      ...[
-        of((one) => one.tries),
-        of((one) => one.state),
-        of((one) => one.next_try_ms),
-        of((one) => one.reason),
-        now_ms,
-      ],
+      ...triesOf(ordered),
+      ...[of((one) => one.state), of((one) => one.next_try_ms), of((one) => one.reason), now_ms],
     ],
   })
 }
@@ -169,25 +178,14 @@ const endSql = `
   UPDATE due_postbacks d SET leased = false, reason = e.reason, next_try_ms = e.next_try_ms,
     state = CASE WHEN d.state = 'erased' THEN d.state ELSE e.state END,
     content = CASE WHEN e.state = 'delivered' THEN '' ELSE d.content END,
-    ended_at_ms = CASE WHEN e.state = 'due' THEN NULL ELSE $9::bigint END
-  FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[], $6::text[], $7::bigint[], $8::text[])
-    AS e (app_id, install_uuid, event_key, partner, tries, state, next_try_ms, reason)
-  WHERE d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
-    AND d.tries = e.tries AND d.leased`
+    ended_at_ms = CASE WHEN e.state = 'due' THEN NULL ELSE $10::bigint END
+  FROM unnest(${tryTypes}, $7::text[], $8::bigint[], $9::text[]) AS e (${tryColumns}, state, next_try_ms, reason)
+  WHERE ${isTry} AND d.leased`
 
 /** Removes what was taken and is of an erased life: it is not sent, and no log has it. */
-export async function removeTaken(pool: Client, taken: readonly TakenPostback[]): Promise<void> {
-  const of = <T>(value: (one: TakenPostback) => T) => taken.map(value)
-  await pool.query(
-    `DELETE FROM due_postbacks d USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int[])
-       AS e (app_id, install_uuid, event_key, partner, tries)
-     WHERE d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
-       AND d.tries = e.tries`,
-    [
-      ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
-      of((one) => one.tries),
-    ],
-  )
+export async function removeTaken(pool: Client, taken: readonly TryKey[]): Promise<void> {
+  const sql = `DELETE FROM due_postbacks d USING unnest(${tryTypes}) AS e (${tryColumns}) WHERE ${isTry}`
+  await pool.query(sql, triesOf(taken))
 }
 
 /** Makes the dead postbacks of a partner due again, with its settings of now. Gives back how many. */
@@ -286,26 +284,22 @@ export async function removeErased(pool: Client, app_id: string, installs: reado
 type KeyOfLife = DueKey & Pick<ErasedInstall, 'mark_ms'>
 
 /**
- * Frees keys that an erased life of an install holds, for its new life: the eraser removes them at the end of a run. Throws while a process
- * may be in a try of one, which the eraser has to know.
+ * Frees keys that an erased life of an install holds, for its new life. Nobody takes such a row any more, and its own `Idempotency-Key`
+ * becomes its key: the eraser still sees whether a process is in a try of it, and removes it.
  */
-export async function freeErased(pool: Client, keys: readonly KeyOfLife[], now_ms: number): Promise<void> {
+export async function freeErased(pool: Client, keys: readonly KeyOfLife[]): Promise<void> {
   if (keys.length === 0) return
   const of = <T>(value: (one: KeyOfLife) => T) => keys.map(value)
-  const values = [
-    ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
-    of((one) => one.mark_ms),
-  ]
-  const from = `unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[])
-    AS e (app_id, install_uuid, event_key, partner, mark_ms)`
-  const where = `d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
-    AND d.dated_at_ms <= e.mark_ms`
   await pool.query(
-    `DELETE FROM due_postbacks d USING ${from} WHERE ${where} AND NOT (d.leased AND d.next_try_ms > $6)`,
-    [...values, now_ms],
+    `UPDATE due_postbacks d SET event_key = d.idempotency_key::text, state = 'erased', content = ''
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[]) AS e (app_id, install_uuid, event_key, partner, mark_ms)
+     WHERE d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.event_key = e.event_key AND d.partner = e.partner
+       AND d.dated_at_ms <= e.mark_ms`,
+    [
+      ...[of((one) => one.app_id), of((one) => one.install_uuid), of((one) => one.event_key), of((one) => one.partner)],
+      of((one) => one.mark_ms),
+    ],
   )
-  const { rows } = await pool.query(`SELECT 1 FROM due_postbacks d JOIN ${from} ON ${where} LIMIT 1`, values)
-  if (rows.length > 0) throw new Error('a postback of an erased life is in a try')
 }
 
 /** The `Idempotency-Key` of a postback that was delivered or given up; null until then. */

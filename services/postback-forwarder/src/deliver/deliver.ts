@@ -6,6 +6,7 @@ import {
   findDueTargets,
   removeTaken,
   type TakenPostback,
+  type TryKey,
   takeDue,
 } from '@tributary/tables/partners/due-postbacks'
 import type { ResolveHost } from '@tributary/tenancy/resolve-host'
@@ -157,8 +158,8 @@ async function tryOnce(deps: TryDeps, taken: TakenPostback, stop: AbortSignal): 
   metrics?.observe(ended, { owed_at_ms, elapsed_ms })
 }
 
-const keyOf = ({ app_id, install_uuid, event_key, partner, tries }: TakenPostback) => ({
-  ...{ app_id, install_uuid, event_key, partner, tries },
+const keyOf = ({ app_id, install_uuid, event_key, partner, idempotency_key, tries }: TakenPostback): TryKey => ({
+  ...{ app_id, install_uuid, event_key, partner, idempotency_key, tries },
 })
 
 /** The answer of the partner, or why there is none. Rejects when PostgreSQL is away: that is no failure of the partner. */

@@ -58,7 +58,7 @@ export async function oweAll(
     const mark_ms = one.event_key === install_postback ? tombstones.markOf(one.app_id, one.install_uuid) : null
     return mark_ms === null ? [] : { ...one, mark_ms }
   })
-  await freeErased(postgres, again, now_ms)
+  await freeErased(postgres, again)
   const added = owed.length === 0 ? 0 : await addOwed(postgres, owed, now_ms)
   if (added > 0) onOwed?.()
   return added
