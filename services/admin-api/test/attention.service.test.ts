@@ -146,8 +146,8 @@ test('a partner that refuses postbacks, or is not reached for an hour, needs att
     await addOwed(world.pool(), [{ ...one, received_at_ms: 0, dated_at_ms: 0 }], clock.now_ms)
   }
   expect(await codes(owner)).not.toContain('partner_fails')
-  const [taken] = await takeDue(world.pool(), [{ app_id, partner: 'refuses', max: 1 }], clock.now_ms)
-  const dead = { ...taken!, state: 'dead' as const, next_try_ms: 0, reason: 'status_404' as const }
+  const [taken] = await takeDue(world.pool(), [{ app_id, partner: 'refuses', max: 1 }])
+  const dead = { ...taken!, state: 'dead' as const, pause_ms: 0, reason: 'status_404' as const }
   await endTries(world.pool(), [dead], clock.now_ms)
   const failing = async () => (await items(owner)).filter(({ code }) => code === 'partner_fails')
   expect(await failing()).toMatchObject([{ app_id, message: expect.stringContaining('1 were given up') }])

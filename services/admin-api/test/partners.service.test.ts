@@ -132,8 +132,8 @@ test('dead postbacks of one partner are due again by command, with the settings 
     const content = { install_uuid: 'i', event_name: 'install', revenue: null } as never
     const one = { app_id, partner, install_uuid: 'i', event_key: 'install', settings_id: id }
     await addOwed(pool(), [{ ...one, content, received_at_ms: 0, dated_at_ms: 0 }], now_ms)
-    const [taken] = await takeDue(pool(), [{ app_id, partner, max: 9 }], now_ms)
-    await endTries(pool(), [{ ...taken!, state: 'dead', next_try_ms: now_ms, reason: 'status_404' }], now_ms)
+    const [taken] = await takeDue(pool(), [{ app_id, partner, max: 9 }])
+    await endTries(pool(), [{ ...taken!, state: 'dead', pause_ms: 0, reason: 'status_404' }], now_ms)
   }
   expect((await ask('GET', `/partners?app_id=${app_id}`)).body.partners).toMatchObject([{ dead: 1 }, { dead: 1 }])
   await ask('PUT', '/partners', { app_id, ...good, postback_url: 'https://public.example/new' })
@@ -142,6 +142,6 @@ test('dead postbacks of one partner are due again by command, with the settings 
     { partner: 'ads', due: 1, dead: 0 },
     { partner: 'other', due: 0, dead: 1 },
   ])
-  const [again] = await takeDue(pool(), [{ app_id, partner: 'ads', max: 9 }], now_ms)
+  const [again] = await takeDue(pool(), [{ app_id, partner: 'ads', max: 9 }])
   expect(again).toMatchObject({ settings: { postback_url: 'https://public.example/new' }, tries: 2 })
 })

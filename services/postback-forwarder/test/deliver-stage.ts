@@ -13,6 +13,8 @@ import { onTestFinished } from 'vitest'
 import { deliverer } from '../src/deliver/deliver.ts'
 
 export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
+/** SQL of the clock by which postbacks are due, Unix epoch ms. */
+export const clock_ms = 'floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint'
 const request = { actor: 'test', request_id: 'r', now_ms: 0 }
 
 /** A server on a loopback address; the first is that of partners, others are closed to postbacks. */
@@ -38,6 +40,11 @@ export async function openStage() {
   const lines: string[] = []
   const clock = { ahead_ms: 0 }
   const now = () => Date.now() + clock.ahead_ms
+  /** Lets time pass: for processes, and for what is due by the clock of PostgreSQL. */
+  async function later(ms: number): Promise<void> {
+    clock.ahead_ms += ms
+    await pool.query('UPDATE due_postbacks SET next_try_ms = next_try_ms - $1, give_up_ms = give_up_ms - $1', [ms])
+  }
   /** The log of tries. */
   const log = { away: false, failures: 0 }
   const clickhouse = {
@@ -100,7 +107,7 @@ export async function openStage() {
     )
     return Object.fromEntries(rows.map(({ name, count }) => [name, count]))
   }
-  return { pool, app_id, log, logged, lines, clock, owe, start, states, now }
+  return { pool, app_id, log, logged, lines, later, owe, start, states, now }
 }
 
 function postback(app_id: string, partner: string, settings_id: string, install_uuid: string): AddedPostback {

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { day_ms, limits } from '@tributary/contracts/limits'
-import { endErased, retryDead, takeDue } from '@tributary/tables/partners/due-postbacks'
+import { retryDead, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { findPartner, removePartner, setPartner } from '@tributary/tenancy/companies/partner-settings'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import { expect, test, vi } from 'vitest'
-import { listen, masterKeys, openStage } from './deliver-stage.ts'
+import { clock_ms, listen, masterKeys, openStage } from './deliver-stage.ts'
 
 const patient = { timeout: 180_000, interval: 20 }
 const request = { actor: 'test', request_id: 'r', now_ms: 1 }
@@ -29,7 +29,7 @@ async function startPartner(status: () => number = () => 200) {
 }
 
 test('a kill between answer and mark, before the log, or before the request repeats under the same key with the same content', async () => {
-  const { owe, start, states, clock } = await openStage()
+  const { owe, start, states, later } = await openStage()
   const partner = await startPartner()
   await owe('ads', `${partner.url}/a?i={install_uuid}`, 30)
   for (const step of ['taken', 'answered'] as const) {
@@ -40,7 +40,7 @@ test('a kill between answer and mark, before the log, or before the request repe
       },
     })
     await expect(killed.work).rejects.toThrow('killed')
-    clock.ahead_ms += limits.partner_lease_ms + 1000 // leases end
+    await later(limits.partner_lease_ms + 1000) // leases end
   }
   start()
   start()
@@ -62,7 +62,7 @@ test('two processes and many postbacks: without a kill each arrives once', async
 })
 
 test('an unforeseen fault of a try ends the work with it, and the next call goes on', async () => {
-  const { owe, start, states, clock } = await openStage()
+  const { owe, start, states, later } = await openStage()
   const partner = await startPartner()
   await owe('ads', `${partner.url}/a?i={install_uuid}`, 3)
   let left = 1
@@ -72,13 +72,13 @@ test('an unforeseen fault of a try ends the work with it, and the next call goes
     },
   })
   await expect(running.work).rejects.toThrow('unforeseen')
-  clock.ahead_ms += limits.partner_lease_ms + 1000 // the lease ends
+  await later(limits.partner_lease_ms + 1000) // the lease ends
   void running.workAgain()
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 3 }), patient)
 })
 
 test('a database that is away while a secret is read is no failure of the partner, and ends the work until the next call', async () => {
-  const { owe, start, states, clock, pool, logged } = await openStage()
+  const { owe, start, states, later, pool, logged } = await openStage()
   const partner = await startPartner()
   await owe('ads', `${partner.url}/a?i={install_uuid}`, 1, { hmac_secret: 'very-secret' })
   let left = 1
@@ -89,20 +89,20 @@ test('a database that is away while a secret is read is no failure of the partne
   const running = start({ postgres: { query } as never })
   await expect(running.work).rejects.toThrow('PostgreSQL is away')
   expect(logged).toEqual([])
-  clock.ahead_ms += limits.partner_lease_ms + 1000 // the lease ends
+  await later(limits.partner_lease_ms + 1000) // the lease ends
   void running.workAgain()
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
   expect(logged).toMatchObject([{ outcome: 'delivered' }])
 })
 
 test('what was answered while the log of tries is away is not sent again when its lease ends', async () => {
-  const { owe, start, states, clock, log } = await openStage()
+  const { owe, start, states, later, log } = await openStage()
   const partner = await startPartner()
   await owe('ads', `${partner.url}/a?i={install_uuid}`, 1)
   log.away = true
   start()
   await vi.waitFor(() => expect(log.failures).toBeGreaterThan(0), patient)
-  clock.ahead_ms += limits.partner_lease_ms + 1000
+  await later(limits.partner_lease_ms + 1000)
   const { failures } = log
   await vi.waitFor(() => expect(log.failures).toBeGreaterThan(failures + 1), patient)
   log.away = false
@@ -124,14 +124,14 @@ test('a stop in the middle of tries leaves them due at once', async () => {
 })
 
 test('a signature is made anew for each try, key and content stay; a secret is in no log line and in no row', async () => {
-  const { owe, start, lines, logged, clock, states } = await openStage()
+  const { owe, start, lines, logged, later, states } = await openStage()
   let status = 500
   const partner = await startPartner(() => status)
   await owe('ads', `${partner.url}/a?i={install_uuid}`, 1, { method: 'POST', hmac_secret: 'very-secret' })
   start()
   await vi.waitFor(() => expect(logged).toHaveLength(1), patient)
   status = 200
-  clock.ahead_ms += 10_000
+  await later(10_000)
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
   const [first, second] = partner.heard
   expect(second).toMatchObject({ key: first!.key, path: first!.path, body: first!.body })
@@ -145,24 +145,21 @@ test('a signature is made anew for each try, key and content stay; a secret is i
 })
 
 test('a postback is tried for 24 hours with growing pauses, then it is dead; it is sent again by command, with the settings of now', async () => {
-  const { owe, start, logged, clock, states, pool, app_id, now } = await openStage()
+  const { owe, start, logged, later, states, pool, app_id } = await openStage()
   let status = 503
   const partner = await startPartner(() => status)
   await owe('ads', `${partner.url}/old?i={install_uuid}`, 1)
-  const begun_ms = now()
   start()
   const pauses: number[] = []
   while ((await states())['ads dead'] === undefined) {
     const tries = logged.length
-    const { rows } = await pool.query<{ wait_ms: number; leased: boolean }>(
-      'SELECT (next_try_ms - $1)::float8 AS wait_ms, leased FROM due_postbacks',
-      [now()],
+    const { rows } = await pool.query<{ wait_ms: number; left_ms: number; leased: boolean }>(
+      `SELECT (next_try_ms - ${clock_ms})::float8 AS wait_ms, (give_up_ms - ${clock_ms})::float8 AS left_ms, leased FROM due_postbacks`,
     )
     if (!rows[0]!.leased && rows[0]!.wait_ms > 0) {
       pauses.push(rows[0]!.wait_ms / 1000)
       // Behind the breaker too; after some pauses to the end of the day.
-      const end_ms = begun_ms + day_ms - now() - 1000
-      clock.ahead_ms += pauses.length < 9 ? rows[0]!.wait_ms + 61_000 : end_ms
+      await later(pauses.length < 9 ? rows[0]!.wait_ms + 61_000 : rows[0]!.left_ms - 1000)
     }
     await vi.waitFor(
       async () => expect(logged.length > tries || (await states())['ads dead'] === 1).toBe(true),
@@ -192,8 +189,8 @@ test('a postback is tried for 24 hours with growing pauses, then it is dead; it 
     request,
   )
   const settings = await findPartner(pool, named)
-  clock.ahead_ms += 61_000
-  expect(await retryDead(pool, named, settings!.settings_id, now())).toBe(1)
+  await later(61_000)
+  expect(await retryDead(pool, named, settings!.settings_id)).toBe(1)
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
   expect(partner.heard.at(-1)).toMatchObject({ key: partner.heard[0]!.key, path: '/new?i=i-0' })
 })
@@ -225,14 +222,36 @@ test('what was due when a partner was removed stays unsent once the partner is s
   expect(partner.heard.map(({ path }) => path)).toEqual(['/after'])
 })
 
-test('a process whose clock is a minute ahead leaves alone what another one tries', async () => {
-  const { owe, pool, app_id, now } = await openStage()
-  await owe('ads', 'http://127.0.0.1/', 1)
-  const wanted = [{ app_id, partner: 'ads', max: 1 }]
-  expect(await takeDue(pool, wanted, now())).toHaveLength(1)
-  const ahead_ms = now() + limits.clocks_apart_ms_max + limits.partner_try_ms_max
-  expect(await takeDue(pool, wanted, ahead_ms)).toEqual([])
-  expect(await endErased(pool, app_id, [{ install_uuid: 'i-0', mark_ms: 0 }], ahead_ms)).toBe(true)
+test('a process whose clock is a day ahead or behind gives nothing up, and leaves no pause that others see', async () => {
+  const { owe, start, states, pool, logged, later } = await openStage()
+  let status = 503
+  const partner = await startPartner(() => status)
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 1)
+  for (const [n, ahead_ms] of [2 * day_ms, -2 * day_ms].entries()) {
+    const wrong = start({ now: () => Date.now() + ahead_ms })
+    await vi.waitFor(() => expect(logged).toHaveLength(n + 1), patient)
+    await wrong.end()
+    const { rows } = await pool.query(
+      `SELECT state, leased, (next_try_ms - ${clock_ms})::float8 <= ${limits.partner_retry_ms} * 2 ^ $1 AS soon FROM due_postbacks`,
+      [n],
+    )
+    expect(rows).toEqual([{ state: 'due', leased: false, soon: true }])
+    await later(60_000)
+  }
+  status = 200
+  start()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 }), patient)
+})
+
+test('what a process tries is left alone by one whose clock is ahead', async () => {
+  const { owe, start, pool, app_id, states, logged } = await openStage()
+  const partner = await startPartner()
+  await owe('ads', `${partner.url}/`, 1)
+  await owe('other', `${partner.url}/`, 1)
+  expect(await takeDue(pool, [{ app_id, partner: 'ads', max: 1 }])).toHaveLength(1)
+  start({ now: () => Date.now() + day_ms })
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads due': 1, 'other delivered': 1 }), patient)
+  expect(logged).toMatchObject([{ partner: 'other' }])
 })
 
 test('nothing of an erased install is sent once its tombstone is there, whatever the eraser has still to do', async () => {
@@ -249,7 +268,7 @@ test('nothing of an erased install is sent once its tombstone is there, whatever
 })
 
 test('a try of an erased install that waited for its log longer than the eraser waits for it comes into no log', async () => {
-  const { owe, start, states, app_id, clock, log, logged, now } = await openStage()
+  const { owe, start, states, app_id, later, log, logged, now } = await openStage()
   const partner = await startPartner()
   await owe('ads', `${partner.url}/a?i={install_uuid}`, 2)
   const erased = memoryTombstones()
@@ -258,7 +277,7 @@ test('a try of an erased install that waited for its log longer than the eraser 
   await vi.waitFor(() => expect(log.failures).toBeGreaterThan(0), patient)
   await vi.waitFor(() => expect(partner.heard).toHaveLength(2), patient)
   erased.erase(app_id, 'i-1', now())
-  clock.ahead_ms += limits.partner_lease_ms
+  await later(limits.partner_lease_ms)
   log.away = false
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 2 }), patient)
   expect(new Set(logged.map(({ install_uuid }) => install_uuid))).toEqual(new Set(['i-0']))

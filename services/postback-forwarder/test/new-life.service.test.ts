@@ -35,7 +35,7 @@ async function openLives() {
     )
   }
   const mark_ms = began_ms + 1000
-  const take = async () => (await takeDue(pool, [{ app_id, partner: 'ads', max: 9 }], now()))[0]!
+  const take = async () => (await takeDue(pool, [{ app_id, partner: 'ads', max: 9 }]))[0]!
   const rows = async () =>
     (await pool.query('SELECT idempotency_key AS key, state FROM due_postbacks ORDER BY owed_at_ms')).rows
   return { ...stage, oweLife, take, rows, mark_ms, erase: () => erased.erase(app_id, 'i', mark_ms) }
@@ -45,7 +45,7 @@ test('a new life is owed its install before the eraser has removed what the eras
   const { oweLife, take, rows, pool, now, erase } = await openLives()
   expect(await oweLife(0)).toBe(1)
   const sent = await take()
-  await endTries(pool, [{ ...sent, state: 'delivered', next_try_ms: now(), reason: null }], now())
+  await endTries(pool, [{ ...sent, state: 'delivered', pause_ms: 0, reason: null }], now())
   expect(await oweLife(2)).toBe(0)
   erase()
   expect(await oweLife(2)).toBe(1)
@@ -67,18 +67,18 @@ test('a new life is owed its install while somebody is in a try of the erased on
   expect(await oweLife(2)).toBe(1)
   const taken = await take()
   expect(taken).toMatchObject({ tries: old.tries, idempotency_key: expect.not.stringContaining(old.idempotency_key) })
-  expect(await endErased(pool, app_id, [install], now())).toBe(true)
+  expect(await endErased(pool, app_id, [install])).toBe(true)
   // The end of the old try is none of the new one.
-  await endTries(pool, [{ ...old, state: 'delivered', next_try_ms: now(), reason: null }], now())
-  expect(await endErased(pool, app_id, [install], now())).toBe(false)
+  await endTries(pool, [{ ...old, state: 'delivered', pause_ms: 0, reason: null }], now())
+  expect(await endErased(pool, app_id, [install])).toBe(false)
   await removeErased(pool, app_id, [install])
   expect(await rows()).toEqual([{ key: taken.idempotency_key, state: 'due' }])
-  await endTries(pool, [{ ...taken, state: 'delivered', next_try_ms: now(), reason: null }], now())
+  await endTries(pool, [{ ...taken, state: 'delivered', pause_ms: 0, reason: null }], now())
   expect(await rows()).toEqual([{ key: taken.idempotency_key, state: 'delivered' }])
 })
 
 test('what was taken of an erased life is removed without what its new life is owed', async () => {
-  const { oweLife, take, rows, pool, app_id, now, erase, mark_ms } = await openLives()
+  const { oweLife, take, rows, pool, app_id, erase, mark_ms } = await openLives()
   await oweLife(0)
   const old = await take()
   erase()
@@ -86,19 +86,19 @@ test('what was taken of an erased life is removed without what its new life is o
   const taken = await take()
   await removeTaken(pool, [old])
   expect(await rows()).toEqual([{ key: taken.idempotency_key, state: 'due' }])
-  expect(await endErased(pool, app_id, [{ install_uuid: 'i', mark_ms }], now())).toBe(false)
+  expect(await endErased(pool, app_id, [{ install_uuid: 'i', mark_ms }])).toBe(false)
 })
 
 test('a process that was killed in a try of an erased life holds up the eraser until its lease ends, and the new life never', async () => {
-  const { oweLife, take, rows, pool, app_id, now, clock, erase, mark_ms } = await openLives()
+  const { oweLife, take, rows, pool, app_id, later, erase, mark_ms } = await openLives()
   const install = { install_uuid: 'i', mark_ms }
   await oweLife(0)
   await take()
   erase()
   expect(await oweLife(2)).toBe(1)
   const { idempotency_key } = await take()
-  clock.ahead_ms += limits.partner_lease_ms
-  expect(await endErased(pool, app_id, [install], now())).toBe(false)
+  await later(limits.partner_lease_ms)
+  expect(await endErased(pool, app_id, [install])).toBe(false)
   await removeErased(pool, app_id, [install])
   expect(await rows()).toEqual([{ key: idempotency_key, state: 'due' }])
 })

@@ -249,7 +249,7 @@ test('whatever comes when, each key has one content, a final partner is owed all
           const { install: install_uuid } = one
           world.erased.erase(app_id, install_uuid, now_ms)
           const installs = [{ install_uuid, mark_ms: now_ms }]
-          expect(await endErased(postgres.pool, app_id, installs, now_ms)).toBe(false)
+          expect(await endErased(postgres.pool, app_id, installs)).toBe(false)
           await removeErased(postgres.pool, app_id, installs)
           lives.set(install_uuid, { install: install_uuid, decided: [], events: [] })
           for (const name of ever) if (name.startsWith(`${install_uuid} `)) ever.delete(name)

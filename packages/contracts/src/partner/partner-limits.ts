@@ -24,10 +24,7 @@ export const partnerLimits = {
   /** Bytes of an answer that are read, and characters of it that the log keeps. */
   partner_answer_bytes_max: 64 * 1024,
   partner_answer_chars_max: 500,
-  /**
-   * A process that was killed in a try holds its delivery up for this long: longer than a try, its log and its mark, and than clocks of two
-   * processes may differ (`clocks_apart_ms_max`).
-   */
+  /** A process that was killed in a try holds its delivery up for this long: longer than a try, its log and its mark. */
   partner_lease_ms: 2 * minute_ms,
   /** Tries at once: of a partner of an app, and of a process in their first second and after it. */
   partner_tries_at_once_max: 16,

@@ -6,6 +6,9 @@ import type { Pool, PoolClient } from 'pg'
 
 type Client = Pick<Pool | PoolClient, 'query'>
 
+/** The clock by which something is due, is given up, or is tried by a process: no process compares its own. Unix epoch ms. */
+const clock_ms = 'floor(extract(epoch FROM statement_timestamp()) * 1000)::bigint'
+
 /** A postback to add, with its install. */
 export type AddedPostback = OwedPostback & { app_id: string; install_uuid: string }
 
@@ -25,7 +28,8 @@ export interface TakenPostback extends DueKey {
   content: PostbackContent
   dated_at_ms: number
   owed_at_ms: number
-  give_up_ms: number
+  /** How long it may still be tried; 0 or less: not any more. */
+  left_ms: number
   /** Number of this try, from 1; it names the try. */
   tries: number
   settings_id: string
@@ -39,7 +43,8 @@ export type TryKey = DueKey & Pick<TakenPostback, 'idempotency_key' | 'tries'>
 /** A try that ended. */
 export interface EndedTry extends TryKey {
   state: 'due' | 'delivered' | 'dead'
-  next_try_ms: number
+  /** Until the next try of what is due. */
+  pause_ms: number
   reason: DeliveryReason | null
 }
 
@@ -61,7 +66,7 @@ export async function addOwed(pool: Client, owed: readonly AddedPostback[], now_
         of((one) => `${one.content.event_name}`),
         of((one) => JSON.stringify(one.content)),
       ],
-      ...[of((one) => one.dated_at_ms), now_ms, now_ms + limits.partner_tries_ms_max],
+      ...[of((one) => one.dated_at_ms), now_ms, limits.partner_tries_ms_max],
     ])
     added += rowCount ?? 0
   }
@@ -75,7 +80,7 @@ const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
 const addSql = `
   INSERT INTO due_postbacks (app_id, install_uuid, event_key, partner, settings_id, event_name, content, dated_at_ms,
     owed_at_ms, give_up_ms, next_try_ms)
-  SELECT *, $9::bigint, $10::bigint, $9::bigint
+  SELECT *, $9::bigint, ${clock_ms} + $10::bigint, ${clock_ms}
   FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::text[], $8::bigint[])
   ON CONFLICT DO NOTHING`
 
@@ -85,8 +90,8 @@ export interface DueTarget extends PartnerOfApp {
 }
 
 /** The partners of apps that have something due. It looks into the index once for each that has anything waiting. */
-export async function findDueTargets(pool: Client, now_ms: number): Promise<DueTarget[]> {
-  const { rows } = await pool.query<DueTarget>({ name: 'due_targets', text: targetsSql, values: [now_ms] })
+export async function findDueTargets(pool: Client): Promise<DueTarget[]> {
+  const { rows } = await pool.query<DueTarget>({ name: 'due_targets', text: targetsSql })
   return rows
 }
 
@@ -100,7 +105,7 @@ const targetsSql = `
       ORDER BY d.app_id, d.partner LIMIT 1) AS next)
   SELECT w.app_id, w.partner, a.company_id FROM waiting w JOIN apps a USING (app_id)
   WHERE EXISTS (SELECT 1 FROM due_postbacks d
-    WHERE d.state = 'due' AND d.app_id = w.app_id AND d.partner = w.partner AND d.next_try_ms <= $1)`
+    WHERE d.state = 'due' AND d.app_id = w.app_id AND d.partner = w.partner AND d.next_try_ms <= ${clock_ms})`
 
 /** The most that a process takes of a partner. */
 export type Wanted = PartnerOfApp & { max: number }
@@ -109,13 +114,13 @@ export type Wanted = PartnerOfApp & { max: number }
  * Takes due postbacks for one try each. Nobody else tries them until the lease ends: a process that was killed in a try delays them
  * for that long.
  */
-export async function takeDue(pool: Client, wanted: readonly Wanted[], now_ms: number): Promise<TakenPostback[]> {
+export async function takeDue(pool: Client, wanted: readonly Wanted[]): Promise<TakenPostback[]> {
   if (wanted.length === 0) return []
   const { rows } = await pool.query<TakenRow>({
     ...{ name: 'take_due', text: takeSql },
     values: [
       ...[wanted.map((one) => one.app_id), wanted.map((one) => one.partner), wanted.map((one) => one.max)],
-      ...[now_ms, now_ms + limits.partner_lease_ms],
+      limits.partner_lease_ms,
     ],
   })
   return rows.map(({ content, postback_url, method, events, flagged, ...row }) => ({
@@ -135,14 +140,14 @@ const takeSql = `
     FROM unnest($1::text[], $2::text[], $3::int[]) AS wanted (app_id, partner, max)
     CROSS JOIN LATERAL (
       SELECT app_id, install_uuid, event_key, partner FROM due_postbacks
-      WHERE state = 'due' AND app_id = wanted.app_id AND partner = wanted.partner AND next_try_ms <= $4
+      WHERE state = 'due' AND app_id = wanted.app_id AND partner = wanted.partner AND next_try_ms <= ${clock_ms}
       ORDER BY next_try_ms LIMIT wanted.max FOR UPDATE SKIP LOCKED) AS d),
   taken AS (
-    UPDATE due_postbacks d SET leased = true, next_try_ms = $5, tries = tries + 1 FROM chosen c
+    UPDATE due_postbacks d SET leased = true, next_try_ms = ${clock_ms} + $4::bigint, tries = tries + 1 FROM chosen c
     WHERE d.app_id = c.app_id AND d.install_uuid = c.install_uuid AND d.event_key = c.event_key AND d.partner = c.partner
     RETURNING d.*)
   SELECT t.app_id, t.install_uuid, t.event_key, t.partner, a.company_id, t.idempotency_key, t.event_name, t.content,
-    t.dated_at_ms::float8, t.owed_at_ms::float8, t.give_up_ms::float8, t.tries, t.settings_id::text, p.method, p.events, p.flagged,
+    t.dated_at_ms::float8, t.owed_at_ms::float8, (t.give_up_ms - ${clock_ms})::float8 AS left_ms, t.tries, t.settings_id::text, p.method, p.events, p.flagged,
     CASE WHEN EXISTS (SELECT 1 FROM partner_postbacks n WHERE n.app_id = t.app_id AND n.partner = t.partner
       AND n.postback_url IS NULL AND n.settings_id > t.settings_id) THEN NULL ELSE p.postback_url END AS postback_url
   FROM taken t JOIN apps a USING (app_id) JOIN partner_postbacks p USING (settings_id)`
@@ -169,17 +174,17 @@ export async function endTries(pool: Client, ended: readonly EndedTry[], now_ms:
     ...{ name: 'end_tries', text: endSql },
     values: [
       ...triesOf(ordered),
-      ...[of((one) => one.state), of((one) => one.next_try_ms), of((one) => one.reason), now_ms],
+      ...[of((one) => one.state), of((one) => one.pause_ms), of((one) => one.reason), now_ms],
     ],
   })
 }
 
 const endSql = `
-  UPDATE due_postbacks d SET leased = false, reason = e.reason, next_try_ms = e.next_try_ms,
+  UPDATE due_postbacks d SET leased = false, reason = e.reason, next_try_ms = ${clock_ms} + e.pause_ms,
     state = CASE WHEN d.state = 'erased' THEN d.state ELSE e.state END,
     content = CASE WHEN e.state = 'delivered' THEN '' ELSE d.content END,
     ended_at_ms = CASE WHEN e.state = 'due' THEN NULL ELSE $10::bigint END
-  FROM unnest(${tryTypes}, $7::text[], $8::bigint[], $9::text[]) AS e (${tryColumns}, state, next_try_ms, reason)
+  FROM unnest(${tryTypes}, $7::text[], $8::bigint[], $9::text[]) AS e (${tryColumns}, state, pause_ms, reason)
   WHERE ${isTry} AND d.leased`
 
 /** Removes what was taken and is of an erased life: it is not sent, and no log has it. */
@@ -193,12 +198,12 @@ export async function retryDead(
   client: Client,
   { app_id, partner }: PartnerOfApp,
   settings_id: string,
-  now_ms: number,
 ): Promise<number> {
   const { rowCount } = await client.query(
-    `UPDATE due_postbacks SET state = 'due', settings_id = $3, next_try_ms = $4, give_up_ms = $5, reason = NULL, ended_at_ms = NULL
+    `UPDATE due_postbacks SET state = 'due', settings_id = $3, next_try_ms = ${clock_ms}, give_up_ms = ${clock_ms} + $4::bigint,
+       reason = NULL, ended_at_ms = NULL
      WHERE app_id = $1 AND partner = $2 AND state = 'dead' AND event_key NOT LIKE 'test/%'`,
-    [app_id, partner, settings_id, now_ms, now_ms + limits.partner_tries_ms_max],
+    [app_id, partner, settings_id, limits.partner_tries_ms_max],
   )
   return rowCount ?? 0
 }
@@ -254,12 +259,7 @@ const ofErased = `d.app_id = $1 AND d.install_uuid = e.install_uuid AND d.dated_
  * Ends what is due of erased installs: nobody takes it any more. Gives back whether a process may still be in a try of it, which
  * another look tells.
  */
-export async function endErased(
-  pool: Client,
-  app_id: string,
-  installs: readonly ErasedInstall[],
-  now_ms: number,
-): Promise<boolean> {
+export async function endErased(pool: Client, app_id: string, installs: readonly ErasedInstall[]): Promise<boolean> {
   const values = erasedValues(app_id, installs)
   await pool.query(
     `UPDATE due_postbacks d SET state = 'erased', content = ''
@@ -268,8 +268,8 @@ export async function endErased(
   )
   const { rows } = await pool.query(
     `SELECT 1 FROM due_postbacks d JOIN unnest($2::text[], $3::bigint[]) AS e (install_uuid, mark_ms) ON ${ofErased}
-     WHERE d.leased AND d.next_try_ms > $4 LIMIT 1`,
-    [...values, now_ms],
+     WHERE d.leased AND d.next_try_ms > ${clock_ms} LIMIT 1`,
+    values,
   )
   return rows.length > 0
 }

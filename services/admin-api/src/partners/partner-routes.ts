@@ -68,7 +68,7 @@ export function addPartnerRoutes(app: FastifyInstance, deps: AdminApiDeps): void
     const retried = await inTransaction(pool, async (client) => {
       const settings = await findPartner(client, body)
       if (settings === null) throw unknownPartner()
-      const count = await retryDead(client, body, settings.settings_id, now())
+      const count = await retryDead(client, body, settings.settings_id)
       const detail = { partner: body.partner, retried: count }
       const action = { action: 'partner.retry', subject: body.app_id, detail }
       await recordAdminAction(client, adminRequest(request, now), action)

@@ -56,7 +56,7 @@ export function deliverer(deps: DeliverDeps) {
   /** Begins as many tries as have room, and gives back how many. */
   async function begin(stop: AbortSignal): Promise<number> {
     if (!pace.hasRoom() || !tries.hasRoom()) return 0
-    const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres, now())), now())
+    const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres)))
     for (const one of await withoutErased(deps, taken)) {
       const work = tryOnce({ ...deps, agent, pace, tries, secretOf }, one, stop)
         .catch((err: unknown) => {
@@ -137,14 +137,13 @@ async function tryOnce(deps: TryDeps, taken: TakenPostback, stop: AbortSignal): 
   } catch (err) {
     end(null)
     // The process stops in the middle of the try: the next one takes it at once.
-    if (stop.aborted)
-      tries.add({ ended: { ...keyOf(taken), state: 'due', next_try_ms: begun_ms, reason: null }, logged: null })
+    if (stop.aborted) tries.add({ ended: { ...keyOf(taken), state: 'due', pause_ms: 0, reason: null }, logged: null })
     else throw err
     return
   }
   const elapsed_ms = Math.round(performance.now() - begun)
   end({ ok: answer.reason === null || !isRepeated(answer), elapsed_ms, retry_after_ms: answer.retry_after_ms })
-  const ended = endOf(taken, answer, now(), deps.random ?? Math.random)
+  const ended = endOf({ ...taken, left_ms: taken.left_ms - elapsed_ms }, answer, deps.random ?? Math.random)
   const { app_id, partner, install_uuid, event_name, idempotency_key, dated_at_ms, owed_at_ms } = taken
   tries.add({
     ended,
@@ -166,7 +165,7 @@ const keyOf = ({ app_id, install_uuid, event_key, partner, idempotency_key, trie
 async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback, stop: AbortSignal): Promise<Answer> {
   const { settings, settings_id, content, idempotency_key } = taken
   if (settings === null) return unanswered('partner_removed')
-  if (now() >= taken.give_up_ms) return unanswered('gave_up')
+  if (taken.left_ms <= 0) return unanswered('gave_up')
   let secret: string | null
   try {
     secret = await secretOf(settings_id)
@@ -179,13 +178,13 @@ async function answerOf({ agent, secretOf, now }: TryDeps, taken: TakenPostback,
 }
 
 /** The state of a postback after a try (docs/rules.md#failures-of-postbacks). */
-function endOf(taken: TakenPostback, answer: Answer, now_ms: number, random: () => number): EndedTry {
+function endOf(taken: TakenPostback, answer: Answer, random: () => number): EndedTry {
   const { reason, retry_after_ms } = answer
   const key = keyOf(taken)
-  if (reason === null) return { ...key, state: 'delivered', next_try_ms: now_ms, reason: null }
-  const dead = { ...key, state: 'dead' as const, next_try_ms: now_ms, reason }
+  if (reason === null) return { ...key, state: 'delivered', pause_ms: 0, reason: null }
+  const dead = { ...key, state: 'dead' as const, pause_ms: 0, reason }
   if (isTest(taken) || reason === 'gave_up' || !isRepeated(answer)) return dead
-  const pause_ms = Math.min(limits.partner_retry_ms * 2 ** Math.min(taken.tries - 1, 20), limits.partner_retry_ms_max)
-  const next_try_ms = now_ms + Math.ceil(Math.max(random() * pause_ms, retry_after_ms ?? 0))
-  return next_try_ms >= taken.give_up_ms ? dead : { ...key, state: 'due', next_try_ms, reason }
+  const longest_ms = Math.min(limits.partner_retry_ms * 2 ** Math.min(taken.tries - 1, 20), limits.partner_retry_ms_max)
+  const pause_ms = Math.ceil(Math.max(random() * longest_ms, retry_after_ms ?? 0))
+  return pause_ms >= taken.left_ms ? dead : { ...key, state: 'due', pause_ms, reason }
 }

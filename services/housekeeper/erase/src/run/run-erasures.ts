@@ -220,7 +220,7 @@ async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: Abo
   const older = await deps.findOlderWork(begun.tombstones, ofApp(app_id, begun.installs))
   if (older.length > 0) return older
   // What is due is not sent, and whoever is in a try has logged it, before rows of the log are looked for.
-  if (await endErased(pool, app_id, begun.installs, now())) return [forwarder]
+  if (await endErased(pool, app_id, begun.installs)) return [forwarder]
   const plan = begun.plan ?? (await planBatch(clickhouse, begun))
   const stored = { ...begun, plan }
   const beforeStep = async (step: string) => {
