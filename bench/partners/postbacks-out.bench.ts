@@ -19,6 +19,8 @@ const companies = 50
 const few = 100
 /** Postbacks a second that the living are owed while others are dead or drain. */
 const others_per_second = 100
+/** What comes later than this after the last of them is missed. */
+const late_ms = 3000
 /** Half of what the partner that drains can take. */
 const pace_min = (limits.partner_tries_at_once_max * 1000) / slow_answer_ms / 2
 
@@ -26,7 +28,7 @@ const pace_min = (limits.partner_tries_at_once_max * 1000) / slow_answer_ms / 2
 export const bench: Bench = {
   name: 'postbacks-out',
   title:
-    'postbacks-out: postbacks to partners for each CPU second of the forwarder against a bare loop; beside dead partners; beside one that drains (--deliveries 20000 --partners 10000 --due 100000 --seconds 30)',
+    'postbacks-out: postbacks to partners for each CPU second of the forwarder against a bare loop; beside dead partners; beside one that drains (--deliveries 20000 --partners 10000 --due 100000 --seconds 30 --settle 60)',
   async run(args) {
     const deliveries = numberArgument(args, 'deliveries', 20_000)
     const partners = numberArgument(args, 'partners', 10_000)
@@ -57,6 +59,7 @@ export const bench: Bench = {
       const part = { pool, servers, pid: forwarder.pid(), seconds }
       const speed = await measureSpeed(part, good, deliveries)
       await addDue(pool, { name: 'dead', each: 20 })
+      await pause(numberArgument(args, 'settle', 60) * 1000) // the first try of each dead one holds a place
       const beside_dead = await measureOthers(part, 'living', all[1]!.count)
       await pool.query(`DELETE FROM due_postbacks WHERE state = 'due'`)
       const alone = await measureOthers(part, 'few', few)
@@ -178,11 +181,13 @@ async function measureOthers({ pool, servers, pid, seconds }: Part, name: string
     }),
   )
   const cpu_percent = Math.round(((cpuSeconds(pid) - before) / seconds) * 100)
+  await pause(late_ms)
+  const rss_mb = memory()
   const heard = await servers.heard()
   const ms = heard[name]?.ms ?? []
   if (ms.length < others_per_second * seconds * 0.9) throw new Error(`only ${ms.length} postbacks came`)
   return {
-    ...{ p50_ms: percentile(ms, 0.5), p99_ms: percentile(ms, 0.99), rss_mb: memory(), cpu_percent },
+    ...{ p50_ms: percentile(ms, 0.5), p99_ms: percentile(ms, 0.99), rss_mb, cpu_percent },
     heard,
   }
 }

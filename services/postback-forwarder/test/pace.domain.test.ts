@@ -51,6 +51,21 @@ test('partners of a company that never answered leave room to those of its own t
   expect(pace.share([good])).toEqual([{ app_id: good.app_id, partner: 'good', max: limits.partner_tries_at_once_max }])
 })
 
+test('partners that fail, however many, leave room to those that nobody has tried yet', () => {
+  const pace = createPace(() => clock.ms)
+  const dead = Array.from({ length: 2000 }, (_, n) => target(`${n % 50}`, n))
+  for (const one of dead) pace.begin(one)(failed)
+  clock.ms += limits.partner_breaker_ms
+  // They hold every try for its ten seconds, and there is always more for them.
+  for (let second = 0; second < 9; second += 1) {
+    for (let n = 0; n < 20; n += 1) begin(pace, dead)
+    const untried = Array.from({ length: 10 }, (_, n) => target('other', 10 * second + n))
+    expect(begin(pace, [...dead, ...untried])).toMatchObject({ other: 10 })
+    vi.advanceTimersByTime(limits.partner_slow_try_ms)
+    clock.ms += limits.partner_slow_try_ms
+  }
+})
+
 test('tries that fail together stop a partner once, not for a time that each of them doubles', () => {
   const pace = createPace(() => clock.ms)
   const one = target('a')

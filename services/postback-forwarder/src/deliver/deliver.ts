@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { limits } from '@tributary/contracts/limits'
 import { newestTombstones } from '@tributary/domain/erasure/tombstones'
 import type { Targets } from '@tributary/domain/partner/targets'
@@ -33,6 +34,8 @@ export interface DeliverDeps extends TriesDeps {
 
 /** Pause after a look for what is due that found nothing. */
 const look_pause_ms = 250
+/** Least pause after a look: tries that end in it share the next one. */
+const look_gap_ms = 10
 /** A stop waits so long until answered tries are logged and marked. */
 const settle_ms = 2000
 
@@ -84,7 +87,9 @@ export function deliverer(deps: DeliverDeps) {
           const woken = new Promise<void>((resolve) => {
             wake = resolve
           })
-          if ((await begin(stop)) > 0) continue
+          const begun = await begin(stop)
+          await pause(look_gap_ms)
+          if (begun > 0) continue
           const timer = setTimeout(() => wake(), look_pause_ms)
           await woken
           clearTimeout(timer)

@@ -23,13 +23,13 @@ export interface TryResult {
 /**
  * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
  * its first second and one of many slow places afterwards. Partners that were not delivered to lately, quickly, have one try at once,
- * and leave half of the fast places to the others. One that fails is stopped for growing times (circuit breaker). A company has at most
+ * and leave half of the fast places to the others; those that failed leave half of that half. One that fails is stopped for growing times (circuit breaker). A company has at most
  * twice as many tries as places are free, and begins none of such a partner beyond as many as are free: partners which all stop to answer
  * never take every place.
  */
 export function createPace(now: () => number, limit = limits) {
   const states = new Map<string, State>()
-  const places = { fast: 0, unproven: 0, slow: 0 }
+  const places = { fast: 0, unproven: 0, failing: 0, slow: 0 }
   /** Tries at once of companies that have some. */
   const ofCompany = new Map<string, number>()
   let turn = 0
@@ -63,16 +63,19 @@ export function createPace(now: () => number, limit = limits) {
   return {
     /** Whether a try may begin. */
     hasRoom: () => places.fast < limit.partner_fast_tries_max,
-    /** How many postbacks of which partners are taken now: companies in turn, then their partners; proven ones first. */
+    /** How many postbacks of which partners are taken now: companies in turn, then their partners; proven ones first, failing ones last. */
     share(targets: readonly DueTarget[]): Wanted[] {
       turn += 1
       const open = inTurn(targets, turn)
         .map((target) => ({ target, state: stateOf(target) }))
         .filter(({ state }) => roomOf(state) > 0)
       const proven = open.filter(({ state }) => state.proven)
-      const others = open.filter(({ state }) => !state.proven)
+      const others = open
+        .filter(({ state }) => !state.proven)
+        .toSorted((a, b) => isFailing(a.state) - isFailing(b.state))
       let free = limit.partner_fast_tries_max - places.fast
       let free_unproven = Math.min(free, limit.partner_fast_tries_max / 2 - places.unproven)
+      let free_failing = limit.partner_fast_tries_max / 4 - places.failing
       const each = Math.max(1, Math.floor(free / Math.max(1, open.length)))
       const held = new Map(ofCompany)
       let free_all = limit.partner_fast_tries_max + limit.partner_slow_tries_max - places.fast - places.slow
@@ -83,13 +86,14 @@ export function createPace(now: () => number, limit = limits) {
       }
       const wanted: Wanted[] = []
       for (const { target, state } of [...proven, ...others]) {
-        const left = state.proven ? free : Math.min(free, free_unproven)
+        const left = Math.min(free, state.proven ? free : free_unproven, isFailing(state) ? free_failing : free)
         const max = Math.min(each, roomOf(state), left, spareOf(state))
         if (max <= 0) continue
         free -= max
         free_all -= max
         held.set(target.company_id, (held.get(target.company_id) ?? 0) + max)
         if (!state.proven) free_unproven -= max
+        free_failing -= max * isFailing(state)
         wanted.push({ app_id: target.app_id, partner: target.partner, max })
       }
       return wanted
@@ -99,11 +103,13 @@ export function createPace(now: () => number, limit = limits) {
       const state = stateOf(target)
       const { company_id } = target
       const { proven } = state
+      const failing = isFailing(state)
       let place: 'fast' | 'slow' = 'fast'
       state.at_once += 1
       ofCompany.set(company_id, (ofCompany.get(company_id) ?? 0) + 1)
       places.fast += 1
       if (!proven) places.unproven += 1
+      places.failing += failing
       const toSlow = setInterval(() => {
         if (place === 'slow' || places.slow >= limit.partner_slow_tries_max) return
         leaveFast()
@@ -113,6 +119,7 @@ export function createPace(now: () => number, limit = limits) {
       function leaveFast() {
         places.fast -= 1
         if (!proven) places.unproven -= 1
+        places.failing -= failing
       }
       return (result) => {
         clearInterval(toSlow)
@@ -144,6 +151,9 @@ export function createPace(now: () => number, limit = limits) {
 }
 
 export type Pace = ReturnType<typeof createPace>
+
+/** 1 for a partner whose last try failed, else 0. */
+const isFailing = ({ failures }: State): number => Math.min(failures, 1)
 
 /** Partners that are remembered. */
 const states_max = 20_000

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import { limits } from '@tributary/contracts/limits'
 import type { DeliveryReason, PostbackContent, PostbackSettings } from '@tributary/contracts/partner-postback'
 import { postbackSignature } from '@tributary/domain/partner/signature'
@@ -30,6 +31,19 @@ export interface Answer {
 /** The try without an answer. */
 export const unanswered = (reason: DeliveryReason): Answer => ({ status: null, reason, text: '', retry_after_ms: null })
 
+/** Templates that were read lately: most postbacks have one of few. */
+const templates = new Map<string, ReturnType<typeof readTemplate>>()
+const templates_max = 1000
+
+function templateOf(postback_url: string): ReturnType<typeof readTemplate> {
+  const known = templates.get(postback_url)
+  if (known !== undefined) return known
+  if (templates.size >= templates_max) templates.clear()
+  const read = readTemplate(postback_url)
+  templates.set(postback_url, read)
+  return read
+}
+
 /**
  * Sends a postback once and reads the beginning of the answer. Redirects are not followed. Rejects only when `stop` fires; the postback
  * may have been delivered then.
@@ -40,12 +54,11 @@ export async function sendPostback(
   now_ms: number,
   stop: AbortSignal,
 ): Promise<Answer> {
-  const template = readTemplate(postback.settings.postback_url)
+  const template = templateOf(postback.settings.postback_url)
   if (typeof template === 'string') return unanswered('target_refused')
   const { method } = postback.settings
   const path = fillTemplate(template, postback.content)
   const body = postbackBody(postback.settings, postback.content)
-  const signal = AbortSignal.any([stop, AbortSignal.timeout(limits.partner_try_ms_max)])
   const headers: Record<string, string> = {
     ...{ 'user-agent': 'Tributary-Postback/1', accept: '*/*', 'idempotency-key': postback.idempotency_key },
     ...(method === 'POST' && { 'content-type': 'application/json' }),
@@ -58,7 +71,14 @@ export async function sendPostback(
     const signed = { time_s: Math.floor(now_ms / 1000), method, path, body }
     headers['x-tributary-signature'] = postbackSignature(postback.secret, signed)
   }
+  // One signal that ends with the try: `AbortSignal.timeout` would live, and make an error, long after it.
+  const over = new AbortController()
+  const { signal } = over
+  const abort = () => over.abort()
+  const timer = setTimeout(abort, limits.partner_try_ms_max)
+  stop.addEventListener('abort', abort)
   try {
+    stop.throwIfAborted()
     const { origin } = template.origin
     const response = await agent.request({ origin, path, method, headers, body: body === '' ? null : body, signal })
     const text = await readStart(response.body)
@@ -67,23 +87,26 @@ export async function sendPostback(
   } catch (err) {
     if (stop.aborted) throw err
     return unanswered(signal.aborted ? 'timeout' : reasonOf(err))
+  } finally {
+    clearTimeout(timer)
+    stop.removeEventListener('abort', abort)
   }
 }
 
-/** Reads so many bytes, and ends the connection where there are more. */
-async function readStart(
-  body: AsyncIterable<Buffer> & { destroy(): unknown; on(event: 'error', ignore: () => void): unknown },
-) {
+/** Reads so many bytes, and ends the connection where there are more. By events: an iterator of a body costs as much as its request. */
+async function readStart(body: Readable): Promise<string> {
   const parts: Buffer[] = []
   let bytes = 0
-  for await (const part of body) {
-    parts.push(part)
-    bytes += part.length
-    if (bytes < limits.partner_answer_bytes_max) continue
-    body.on('error', () => {})
-    body.destroy()
-    break
-  }
+  await new Promise<void>((resolve, reject) => {
+    body.on('error', reject).on('end', resolve)
+    body.on('data', (part: Buffer) => {
+      parts.push(part)
+      bytes += part.length
+      if (bytes < limits.partner_answer_bytes_max) return
+      resolve()
+      body.destroy()
+    })
+  })
   const text = Buffer.concat(parts)
     .subarray(0, 4 * limits.partner_answer_chars_max)
     .toString()

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { Found, InstallFact } from '@tributary/contracts/attribution/found'
+import { consumers } from '@tributary/contracts/consumers'
+import { hour_ms } from '@tributary/contracts/limits'
+import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
+import { installAttributor } from '@tributary/install-attributor/install-attributor'
+import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
+import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
+import { waitForMerges } from '../writer/prefill.ts'
+
+/** More exceed the memory limit of the embedded engine. */
+const slice_rows = 200_000
+/** Time between two clicks, which are stored in the order of time, as a log brings them; ten million take 12 days. */
+export const click_step_ms = 100
+export interface Load {
+  app_id: string
+  /** Time of the first click. */
+  begin_ms: number
+  /** Clicks that are stored. */
+  stored: number
+  /** Installs that earlier batches brought. */
+  decided: number
+}
+
+/** Finds the clicks that an earlier run kept, if it did. */
+export async function loadOf(clickhouse: Clickhouse, begin_ms: number): Promise<Load> {
+  const [clicks] = await clickhouse.query<Omit<Load, 'decided'>>(
+    'SELECT app_id, min(clicked_at_ms) AS begin_ms, count() AS stored FROM clicks_raw_v1 GROUP BY app_id',
+  )
+  const [facts] = await clickhouse.query<Pick<Load, 'decided'>>('SELECT count() AS decided FROM install_facts_v1')
+  return { app_id: randomUUID(), begin_ms, stored: 0, ...clicks, decided: facts!.decided }
+}
+
+const deviceOf = (n: number): string => `device-${n}`
+const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
+const clickedAt = (n: number, begin_ms: number): number => begin_ms + n * click_step_ms
+
+/** Most of a click, as `clicks_raw_v1` holds it: `@` stands for its number, `#` for what the engine works out. */
+const clickText = (app_id: string): string =>
+  JSON.stringify({
+    ...{ v: 1, click_id: '#id', company_id: 'co_bench', app_id, link_id: 'link@' },
+    ...{ partner: 'partner', campaign: 'campaign', ad_group: null, creative: null, ext_click_id: 'ext-@' },
+    ...{ sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, deep_link: null, lookback_hours: null },
+    ...{ clicked_at_ms: '#ms', filtered_reason: null, country: null, os: 'android', os_major: 15, model: null },
+    device_hashes: ['device-@'],
+  })
+
+/** Lets the engine make clicks, the `n`th of the `n`th device, with the keys that the product gives them. */
+export async function storeClicks(
+  clickhouse: Clickhouse,
+  { app_id, begin_ms, stored, to }: Load & { to: number },
+): Promise<void> {
+  const ms = `(${begin_ms} + n * ${click_step_ms})`
+  const hex = `lower(leftPad(hex(toUInt64(${ms})), 12, '0'))`
+  const ip = `concat('10.', toString(bitAnd(bitShiftRight(n, 16), 255)), '.', toString(bitAnd(bitShiftRight(n, 8), 255)), '.', toString(bitAnd(n, 255)))`
+  const device = `concat('device-', toString(n))`
+  const key = (kind: string, value: string) =>
+    `reinterpretAsUInt64(reverse(substring(SHA256(concat('${kind}', char(0), ${value})), 1, 8)))`
+  const values: Record<string, string> = {
+    app_id: `'${app_id}'`,
+    click_id: `concat(substring(right(${hex}, 12), 1, 8), '-', substring(right(${hex}, 12), 9, 4), '-7000-8000-', leftPad(lower(hex(n)), 12, '0'))`,
+    day: `toDate(fromUnixTimestamp64Milli(toInt64(${ms}), 'UTC'))`,
+    clicked_at_ms: ms,
+    partner: `concat('partner', toString(n % 10))`,
+    campaign: `concat('campaign', toString(n % 100))`,
+    ip,
+    user_agent: `'Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36'`,
+    click: `replaceOne(replaceOne(replaceAll('${clickText(app_id)}', '@', toString(n)), '#id', click_id), '"#ms"', toString(${ms}))`,
+    match_keys: `[${key('device', device)}, ${key('address_model', `concat(${ip}, char(0), '15', char(0))`)}, ${key('address', `concat(${ip}, char(0), '15')`)}]`,
+    topic: `'clicks.recorded.v1@bench'`,
+    offset: 'n',
+  }
+  for (let at = stored; at < to; at += slice_rows) {
+    await clickhouse.command(
+      `INSERT INTO clicks_raw_v1 (${Object.keys(values).join(', ')}) SELECT ${Object.entries(values)
+        .map(([name, value]) => `${value} AS ${name}`)
+        .join(', ')}
+       FROM (SELECT number AS n FROM numbers(${at}, ${Math.min(slice_rows, to - at)}))`,
+    )
+  }
+  await waitForMerges(clickhouse)
+}
+
+/** An attributor of the app alone. */
+export function openAttributor({ clickhouse, broker }: { clickhouse: Clickhouse; broker: Broker }, app_id: string) {
+  return installAttributor({
+    // Nobody writes verdicts here: the waits for them are measured by what runs all services.
+    ...{
+      broker: { ...broker, groupOffsets: async () => [] },
+      clickhouse,
+      lookups: clickhouseLookups(clickhouse),
+      now: Date.now,
+    },
+    redecisions: memoryRedecisions(),
+    attributionApps: memoryAttributionApps([{ app_id: app_id, company_id: 'co_bench' }]),
+    geo: { lookUp: () => ({ country: null, datacenter: false }) },
+  })
+}
+
+/** The `n`th batch of so many installs. */
+export function batchOf(given: Load & { installs: number }, n: number): Batch<Found> {
+  const { installs, stored, decided } = given
+  const from = stored + decided + n * installs
+  const { topic } = consumers.installAttributor
+  return {
+    ...{
+      topic: topic.name,
+      partition: 0,
+      source: `${topic.name}@bench`,
+      from,
+      to: from + installs - 1,
+      attempt: 1,
+      tombstones: noTombstones,
+      stored_at_ms: 0,
+    },
+    ...{ token: `bench/${from}`, state: undefined, signal: new AbortController().signal },
+    records: Array.from({ length: installs }, (_, at) => ({ value: installOf(given, from + at), record: {} as never })),
+    ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
+  }
+}
+
+/** Every second install clicked an hour ago; the others have devices that nobody has seen. */
+function installOf({ app_id, begin_ms, stored }: Load, n: number): InstallFact {
+  const clicked = (n * 104_729) % stored
+  const installed_at_ms =
+    n % 2 === 0 ? clickedAt(clicked, begin_ms) + hour_ms : clickedAt(stored, begin_ms) - (n % 60_000)
+  return {
+    ...{ kind: 'install', v: 1, company_id: 'co_bench', app_id, install_uuid: randomUUID(), installed_at_ms },
+    ...{ received_at_ms: installed_at_ms, event_name: 'app_install', is_sdk: true, platform: 'android' },
+    place: { topic: 'events.accepted.v1@bench', partition: 0, offset: n, index: 0 },
+    ...{
+      ip: n % 2 === 0 ? addressOf(clicked) : `192.168.${(n >> 8) & 255}.${n & 255}`,
+      os_major: 15,
+      model: null,
+      user_id: `user-${n}`,
+    },
+    device_hashes: [n % 2 === 0 ? deviceOf(clicked) : `new-${n}`],
+    ...{ referrer: null, named_click: null, referrer_click_server_s: null, install_begin_server_s: null },
+  }
+}
