@@ -4,7 +4,7 @@ import { consumers } from '@tributary/contracts/consumers'
 import { type Bench, type BenchRow, numberArgument, percentile, textArgument } from '../bench.ts'
 import { watchCpu } from '../process/driven-process.ts'
 import { openEmbedded, type WriterEngines } from '../writer/engines.ts'
-import { batchOf, click_step_ms, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
+import { batchOf, click_step_ms, installOf, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
 
 /** Batches that are not measured: they open what stays open. */
 const warm_batches = 2
@@ -56,7 +56,11 @@ async function measure({ clickhouse, broker }: WriterEngines, given: Measured): 
   let cpuSeconds = watchCpu()
   for (let n = 0; n < given.batches + warm_batches; n += 1) {
     if (n === warm_batches) cpuSeconds = watchCpu()
-    const batch = batchOf(given, n)
+    const from = given.stored + given.decided + n * given.installs
+    const batch = batchOf(
+      Array.from({ length: given.installs }, (_, at) => installOf(given, from + at)),
+      from,
+    )
     const begun = performance.now()
     await attributor.handle(batch)
     if (n >= warm_batches) times.push(performance.now() - begun)

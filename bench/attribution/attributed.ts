@@ -101,10 +101,8 @@ export function openAttributor({ clickhouse, broker }: { clickhouse: Clickhouse;
   })
 }
 
-/** The `n`th batch of so many installs. */
-export function batchOf(given: Load & { installs: number }, n: number): Batch<Found> {
-  const { installs, stored, decided } = given
-  const from = stored + decided + n * installs
+/** A batch of these installs, the first of which is the `from`th. */
+export function batchOf(installs: readonly InstallFact[], from: number): Batch<Found> {
   const { topic } = consumers.installAttributor
   return {
     ...{
@@ -112,19 +110,19 @@ export function batchOf(given: Load & { installs: number }, n: number): Batch<Fo
       partition: 0,
       source: `${topic.name}@bench`,
       from,
-      to: from + installs - 1,
+      to: from + installs.length - 1,
       attempt: 1,
       tombstones: noTombstones,
       stored_at_ms: 0,
     },
     ...{ token: `bench/${from}`, state: undefined, signal: new AbortController().signal },
-    records: Array.from({ length: installs }, (_, at) => ({ value: installOf(given, from + at), record: {} as never })),
+    records: installs.map((value) => ({ value, record: {} as never })),
     ...{ keep() {}, fence: async () => {}, dead() {}, dropped() {}, written() {} },
   }
 }
 
 /** Every second install clicked an hour ago; the others have devices that nobody has seen. */
-function installOf({ app_id, begin_ms, stored }: Load, n: number): InstallFact {
+export function installOf({ app_id, begin_ms, stored }: Load, n: number): InstallFact {
   const clicked = (n * 104_729) % stored
   const installed_at_ms =
     n % 2 === 0 ? clickedAt(clicked, begin_ms) + hour_ms : clickedAt(stored, begin_ms) - (n % 60_000)

@@ -5,16 +5,18 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import type { WhatIfSettings } from '@tributary/contracts/admin/rows/what-if'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import { consumers } from '@tributary/contracts/consumers'
+import { day_ms } from '@tributary/contracts/limits'
 import { topics } from '@tributary/contracts/topics'
 import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { whatIf } from '@tributary/deciding/what-if'
+import { byInstall } from '@tributary/domain/attribute/verdict'
 import { installColumns, installLine } from '@tributary/tables/attribution/install-rows'
 import { readInstallsInOrder } from '@tributary/tables/rows/installs-in-order'
 import { type Bench, type BenchRow, numberArgument, textArgument } from '../bench.ts'
 import { watchCpu } from '../process/driven-process.ts'
 import { watchMemory } from '../process/peak-memory.ts'
 import { openEmbedded } from '../writer/engines.ts'
-import { batchOf, click_step_ms, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
+import { batchOf, click_step_ms, installOf, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
 
 /** As the route has it. */
 const page_installs = 5000
@@ -77,18 +79,21 @@ function writing(broker: Broker, clickhouse: Clickhouse): Broker {
   }
 }
 
+/** In the order of their times, so that nothing is left to be decided again. */
 async function decideAll(
   engines: { clickhouse: Clickhouse; broker: Broker },
   load: Load,
   installs: number,
 ): Promise<void> {
   const attributor = openAttributor(engines, load.app_id)
-  for (let n = 0; load.decided + n * batch_installs < installs; n += 1)
-    await attributor.handle(batchOf({ ...load, installs: batch_installs }, n))
+  const all = Array.from({ length: Math.max(0, installs - load.decided) }, (_, n) => installOf(load, load.decided + n))
+  all.sort(byInstall)
+  for (let at = 0; at < all.length; at += batch_installs)
+    await attributor.handle(batchOf(all.slice(at, at + batch_installs), load.decided + at))
 }
 
 async function measure(clickhouse: Clickhouse, app_id: string, settings: WhatIfSettings): Promise<BenchRow> {
-  const window = { app_id, since_ms: 0, until_ms: Date.now() }
+  const window = { app_id, since_ms: 0, until_ms: Date.now() + day_ms }
   const cpuSeconds = watchCpu()
   const peakMegabytes = watchMemory()
   const begun = performance.now()

@@ -15,7 +15,8 @@ export class UnresolvedError extends Error {
 
 /** Connections to one origin; more requests wait. */
 const connections_max = 64
-const idle_ms = 30_000
+/** Thousands of partners that are notified once in a while keep thousands of connections for this long. */
+const idle_ms = 10_000
 
 /** An agent whose connections go to the address that was checked: a name is resolved once for each connection. */
 export function postbackAgent({ targets, resolve }: { targets: Targets; resolve: ResolveHost }): Agent {
