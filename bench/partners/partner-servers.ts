@@ -4,7 +4,7 @@ import { type AddressInfo, createServer as createListener } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** What the partners heard since the last question: by the name before the first `/` of the path. */
-export interface Heard {
+interface Heard {
   count: number
   /** From the time in the query to the arrival. */
   ms: number[]
