@@ -20,6 +20,20 @@ COMMENT ON COLUMN admin_audit_log.detail IS 'what it became';
 COMMENT ON COLUMN admin_audit_log.company_id IS 'the company whose thing it was; null for what is above companies';
 COMMENT ON COLUMN admin_audit_log.before IS 'what the change replaced; null where nothing was';
 
+CREATE TABLE apple_keys (
+  app_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT apple_keys_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT apple_keys_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT apple_keys_pkey PRIMARY KEY (app_id),
+  CONSTRAINT apple_keys_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE apple_keys IS 'keys of the App Store Server API: JSON of issuer id, key id and private key';
+COMMENT ON COLUMN apple_keys.key_id IS 'format and id of the master key that encrypted it, as in apps';
+
 CREATE TABLE apps (
   app_id text NOT NULL,
   company_id text NOT NULL,
@@ -294,6 +308,20 @@ CREATE TABLE fx_rates (
 COMMENT ON TABLE fx_rates IS 'reference rates as the ECB publishes them; a later load replaces a rate';
 COMMENT ON COLUMN fx_rates.day IS 'UTC date of the rate; it holds until the next day that has one';
 COMMENT ON COLUMN fx_rates.units_per_eur IS 'units of the currency for one EUR, exactly as loaded';
+
+CREATE TABLE google_accounts (
+  app_id text NOT NULL,
+  key_id text NOT NULL,
+  iv bytea NOT NULL,
+  ciphertext bytea NOT NULL,
+  tag bytea NOT NULL,
+  CONSTRAINT google_accounts_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT google_accounts_iv_check CHECK ((octet_length(iv) = 12)),
+  CONSTRAINT google_accounts_pkey PRIMARY KEY (app_id),
+  CONSTRAINT google_accounts_tag_check CHECK ((octet_length(tag) = 16))
+);
+COMMENT ON TABLE google_accounts IS 'service accounts of the Play Developer API: JSON of address, key id and private key';
+COMMENT ON COLUMN google_accounts.key_id IS 'format and id of the master key that encrypted it, as in apps';
 
 CREATE TABLE identities (
   issuer text NOT NULL,

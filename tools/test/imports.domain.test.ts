@@ -3,7 +3,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 
 const root = join(import.meta.dirname, '..', '..')
-const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store', 'geo']
+const adapters = ['broker', 'clickhouse', 'postgres', 'key-value', 'audit-store', 'geo', 'stores']
 const libraries = [
   'contracts',
   'domain',
@@ -51,7 +51,7 @@ const allowed: Record<string, string[]> = {
   panel: ['contracts'],
   ...Object.fromEntries(adapters.map((adapter) => [adapter, ['contracts']])),
   'service-kit': ['contracts', 'domain', ...adapters],
-  tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit'],
+  tenancy: ['contracts', 'domain', 'postgres', 'key-value', 'service-kit', 'stores'],
   tables: ['contracts', 'domain', 'audit-store', 'broker', 'clickhouse', 'postgres', 'service-kit'],
   erasure: ['contracts', 'domain', 'tables', 'audit-store', 'broker', 'postgres', 'service-kit', 'tenancy'],
   deciding: ['contracts', 'domain', 'clickhouse', 'geo', 'service-kit', 'tables', 'tenancy'],

@@ -23,6 +23,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   attribution: async () => (await import('./commands/events/attribution.ts')).attributionCommands,
   explain: async () => (await import('./commands/events/explain.ts')).explainCommand,
   postback: async () => (await import('./commands/events/postback.ts')).postbackCommands,
+  store: async () => (await import('./commands/events/store.ts')).storeCommands,
   fx: async () => (await import('./commands/tenants/fx.ts')).fxCommands,
   erase: async () => (await import('./commands/tenants/erase.ts')).eraseCommands,
   retention: async () => (await import('./commands/tenants/retention.ts')).retentionCommands,

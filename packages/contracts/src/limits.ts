@@ -2,6 +2,7 @@ import { liveLimits } from './admin/live/live-limits.ts'
 import { peopleLimits } from './admin/people/people-limits.ts'
 import { costLimits } from './costs/cost-limits.ts'
 import { partnerLimits } from './partner/partner-limits.ts'
+import { receiptLimits } from './receipt/receipt-limits.ts'
 import { reportLimits } from './report-limits.ts'
 
 /** Milliseconds of an hour, and of a day of 24 hours. */
@@ -18,6 +19,7 @@ export const limits = {
   ...liveLimits,
   ...costLimits,
   ...partnerLimits,
+  ...receiptLimits,
   /** What needs attention (docs/people.md#what-needs-attention): a consumer that is so far behind, */
   attention_lag_ms: 5 * 60 * 1000,
   /** a part of a quota above this, */

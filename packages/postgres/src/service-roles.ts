@@ -167,6 +167,8 @@ export const serviceRoles = {
     attribution_settings: { select: '*', also: ['INSERT'] },
     partner_postbacks: { select: '*', also: ['INSERT'] },
     partner_secrets: { select: '*', also: ['INSERT', 'UPDATE'] },
+    apple_keys: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    google_accounts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     due_postbacks: { select: '*', also: ['INSERT', 'UPDATE'] },
     link_secrets: { select: '*', also: ['UPDATE', 'DELETE'] },
     company_salts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },

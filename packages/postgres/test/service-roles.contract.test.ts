@@ -1,4 +1,4 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
 import { noteErasedObjects } from '@tributary/erasure/audit/erased-objects'
 import { noteUnreadable } from '@tributary/erasure/audit/unreadable-objects'
 import { findCertificate } from '@tributary/erasure/find-certificate'
@@ -14,6 +14,7 @@ import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import { changeApp, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { getCvSchema, publishCvSchema } from '@tributary/tenancy/companies/cv-schemas'
 import { createLink, listLinks, setLinkStatus } from '@tributary/tenancy/companies/links'
+import { readStoreCredentials, setStoreCredentials } from '@tributary/tenancy/companies/store-credentials'
 import {
   createApp,
   createCompany,
@@ -56,6 +57,12 @@ const passwordOf = Object.fromEntries(services.map((name) => [name, randomBytes(
   PostgresService,
   string
 >
+const account = {
+  ...{ type: 'service_account' as const, client_email: 'play@example.iam.gserviceaccount.com' },
+  private_key: String(
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'pem', type: 'pkcs8' }),
+  ),
+}
 const makeKey = () => readMasterKey(randomBytes(32).toString('base64'))
 const masterKey = makeKey()
 const masterKeys = openMasterKeys([masterKey])
@@ -121,6 +128,11 @@ describe('what a service needs it may do', () => {
     await setCompanyStatus(pool, company.company_id, 'suspended', request)
     await revokeServerKey(pool, key.key_id, request)
     await setLinkStatus(pool, link_id, 'disabled', request)
+    const stores = { pool, masterKeys }
+    for (const google of [account, account, null])
+      await setStoreCredentials(stores, app.app_id, { apple: null, google }, request)
+    await setStoreCredentials(stores, app.app_id, { google: account }, request)
+    expect((await readStoreCredentials(stores, app.app_id)).google).toEqual(account)
     await publishCvSchema(pool, app.app_id, [], request)
     expect(await getCvSchema(pool, app.app_id)).toMatchObject({ version: 1 })
     expect(await listLinks(pool, app.app_id)).toMatchObject([{ link_id, status: 'disabled' }])

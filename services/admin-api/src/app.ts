@@ -29,6 +29,7 @@ import { addRetentionRoute, addSettleRoute } from './routes/settle-route.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
 import { addExpiringRoute, addUsageRoute } from './routes/usage-route.ts'
 import { addSharedRoutes } from './shared/shared-routes.ts'
+import { addStoreRoutes } from './stores/store-routes.ts'
 
 /** The routes of this service. */
 export const declaredRoutes = managingRoutes
@@ -53,6 +54,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addUsageRoute(app, deps)
       addExpiringRoute(app, deps)
       addAppRoutes(app, deps)
+      addStoreRoutes(app, deps)
       addServerKeyRoutes(app, deps)
       addLinkRoutes(app, deps)
       addPartnerRoutes(app, deps)

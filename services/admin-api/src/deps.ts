@@ -14,6 +14,7 @@ import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { StoreUrls } from './stores/check-stores.ts'
 
 /** The things that the admin API uses. */
 export interface AdminApiDeps {
@@ -49,6 +50,7 @@ export interface AdminApiDeps {
   /** Which addresses postbacks may reach, and how names resolve; those of the internet when absent. */
   targets?: Targets
   resolve?: ResolveHost
+  store_urls?: StoreUrls
   /** Of this process, as in `/health`. */
   troubles?: readonly (() => readonly Trouble[])[]
   now: () => number

@@ -57,6 +57,7 @@ export const service = defineService({
     ...['TRIBUTARY_OIDC_ROLE_CLAIM', 'TRIBUTARY_OIDC_ALLOWED_DOMAINS'],
     ...['TRIBUTARY_SMTP_URL', 'TRIBUTARY_SMTP_FROM', 'TRIBUTARY_ATTENTION_MAIL', 'TRIBUTARY_ATTENTION_WEBHOOK'],
     ...['TRIBUTARY_PUBLIC_URL', 'TRIBUTARY_POSTBACK_ALLOWED_NETWORKS'],
+    ...['TRIBUTARY_APPLE_API_URL', 'TRIBUTARY_GOOGLE_API_URL', 'TRIBUTARY_GOOGLE_TOKEN_URL'],
   ] as const,
   required: ['TRIBUTARY_ADMIN_TOKEN'],
   jobs: [
@@ -111,12 +112,17 @@ export const service = defineService({
       targets: openTargets(config.TRIBUTARY_POSTBACK_ALLOWED_NETWORKS),
       resolve: resolveHosts(),
     }
+    const store_urls = {
+      apple: config.TRIBUTARY_APPLE_API_URL,
+      google: config.TRIBUTARY_GOOGLE_API_URL,
+      google_token: config.TRIBUTARY_GOOGLE_TOKEN_URL,
+    }
     const signIn = { mails, oidc, oidc_alone: config.TRIBUTARY_PASSWORD_SIGN_IN === 'off' }
     await app.register(adminDocs({ ...context, ...address, pool, admin_token, documents }))
     await app.register(
       adminApi({
         ...{ ...context, ...address, ...signIn, ...sending },
-        ...{ pool, costs, admin_token, link_url, serves_links, status },
+        ...{ pool, costs, store_urls, admin_token, link_url, serves_links, status },
       }),
     )
   },

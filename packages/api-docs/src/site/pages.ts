@@ -20,6 +20,7 @@ export const groups: readonly { name: string; pages: readonly Page[] }[] = [
       { path: 'raw', title: 'Raw data', file: 'docs/raw.md' },
       { path: 'postbacks', title: 'Postbacks to partners', file: 'docs/postbacks.md' },
       { path: 'skan', title: 'SKAdNetwork', file: 'docs/skan.md' },
+      { path: 'receipts', title: 'Receipts of the stores', file: 'docs/receipts.md' },
       { path: 'privacy', title: 'Privacy', file: 'docs/privacy.md' },
       { path: 'client', title: 'TypeScript client', file: 'packages/client/README.md' },
     ],

@@ -48,11 +48,14 @@ export function adminShots(
     shot('GET /apps', 'ok', { path: `/apps?company_id=${company_id}` }),
     shot('GET /apps', 'invalid_field'),
     shot('GET /apps', 'unknown_company', { path: '/apps?company_id=none' }),
+    shot('GET /apps/{id}', 'ok', { path: `/apps/${app_id}` }),
+    shot('GET /apps/{id}', 'unknown_app', { path: '/apps/none' }),
     shot('PATCH /apps/{id}', 'ok', { path: `/apps/${app_id}`, body: { name: 'Renamed' } }),
     shot('PATCH /apps/{id}', 'bad_json', { path: `/apps/${app_id}`, body: '[' }),
     shot('PATCH /apps/{id}', 'invalid_field', { path: `/apps/${app_id}`, body: { platform: 'ios' } }),
     shot('PATCH /apps/{id}', 'unknown_app', { path: '/apps/none', body: {} }),
     shot('PATCH /apps/{id}', 'store_id_taken', { path: `/apps/${ios_app_id}`, body: { store_id: '311' } }),
+    ...storeShots(shot, app_id),
     shot('POST /apps/{id}/move-store-id', 'ok', { path: moved, body: { store_id: '311' } }),
     shot('POST /apps/{id}/move-store-id', 'bad_json', { path: moved, body: '[' }),
     shot('POST /apps/{id}/move-store-id', 'invalid_field', { path: moved, body: { store_id: '312' } }),
@@ -150,6 +153,18 @@ export function adminShots(
 }
 
 type MakeShot = (route: string, code: string, given?: { path?: string; body?: unknown }) => Shot
+
+function storeShots(shot: MakeShot, app_id: string): Shot[] {
+  const [set, check] = [`/apps/${app_id}/store-credentials`, `/apps/${app_id}/check-store`]
+  return [
+    shot('PUT /apps/{id}/store-credentials', 'ok', { path: set, body: { apple: null } }),
+    shot('PUT /apps/{id}/store-credentials', 'bad_json', { path: set, body: '[' }),
+    shot('PUT /apps/{id}/store-credentials', 'invalid_field', { path: set, body: { google: {} } }),
+    shot('PUT /apps/{id}/store-credentials', 'unknown_app', { path: '/apps/none/store-credentials', body: {} }),
+    shot('POST /apps/{id}/check-store', 'ok', { path: check }),
+    shot('POST /apps/{id}/check-store', 'unknown_app', { path: '/apps/none/check-store' }),
+  ]
+}
 
 function cvSchemaShots(shot: MakeShot, app_id: string): Shot[] {
   const schema = { postbacks: [{ postback_sequence_index: 0, window_hours: 48, fine: [{ value: 0, name: 'opened' }] }] }

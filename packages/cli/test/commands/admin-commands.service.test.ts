@@ -28,6 +28,8 @@ describe('commands of the admin API', () => {
         provider_token: null,
         owns_store_id: true,
         development_keys: false,
+        has_apple_key: false,
+        has_google_account: false,
         created_at_ms: 5,
         old_secrets_end_ms: [],
       },

@@ -21,12 +21,14 @@ import { serverKeyRoutes } from './server-keys.ts'
 import { dayNoteRoutes } from './shared/day-notes.ts'
 import { savedViewRoutes } from './shared/saved-views.ts'
 import { storedDataRoutes } from './stored-data.ts'
+import { storeRoutes } from './stores/store-credentials.ts'
 import { systemRoutes } from './system.ts'
 
 /** The routes that admin-api answers. */
 export const managingRoutes = {
   ...companyRoutes,
   ...appRoutes,
+  ...storeRoutes,
   ...serverKeyRoutes,
   ...linkRoutes,
   ...partnerRoutes,

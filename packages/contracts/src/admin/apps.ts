@@ -50,6 +50,8 @@ export const App = z.object({
     .boolean()
     .describe("false: Apple's postbacks of this `store_id` belong to another app; here it leads links alone."),
   development_keys,
+  has_apple_key: z.boolean().describe('Whether a key of the App Store Server API is set.'),
+  has_google_account: z.boolean().describe('Whether a service account of Google is set.'),
   ...AttributionSettings.shape,
   created_at_ms: z.number().int(),
   old_secrets_end_ms: z
@@ -95,7 +97,8 @@ const MoveStoreId = z.strictObject({ store_id: text(64).describe('Digits of the 
 
 const params = pathId('app', 'app_1')
 const listQuery = z.object({ company_id: z.string().meta({ description: 'Id of the company.', example: 'co_1' }) })
-const app = {
+/** The app of the examples. */
+export const app = {
   app_id: 'app_1',
   company_id: 'co_1',
   app_key: `app_live_${'0'.repeat(32)}`,
@@ -106,6 +109,8 @@ const app = {
   provider_token: null,
   owns_store_id: true,
   development_keys: false,
+  has_apple_key: false,
+  has_google_account: false,
   ...defaultAttributionSettings('android'),
   created_at_ms,
   old_secrets_end_ms: [],
@@ -155,6 +160,18 @@ export const appRoutes = {
       },
     },
     errors: ['unknown_company'],
+  },
+  getApp: {
+    method: 'GET',
+    path: '/admin/api/v1/apps/:id',
+    auth: 'admin',
+    roles: companyRoles,
+    over: 'app of path',
+    tag: 'Admin',
+    summary: 'One app',
+    params,
+    answers: { 200: { schema: { App }, description: 'The app, without its secrets.', example: app } },
+    errors: ['unknown_app'],
   },
   changeApp: {
     method: 'PATCH',

@@ -1,6 +1,6 @@
 /** Names of fields whose value is never written, wherever they stand. Company and app keys are names, not secrets. */
 const secretNames =
-  /^(key|cookie|set-cookie)$|^(.*[_-])?(authorization|secret|password|passwd|token|receipt|signature|(server|master|access|api|private|secret)[_-]?key)$/i
+  /^(key|jws|cookie|set-cookie)$|^(.*[_-])?(authorization|secret|password|passwd|token|receipt|signature|(server|master|access|api|private|secret)[_-]?key)$/i
 
 const depth_max = 8
 const items_max = 100

@@ -159,6 +159,26 @@ export const settings = {
     kind: networks,
     default_text: '',
   }),
+  TRIBUTARY_APPLE_ROOTS_FILE: setting({
+    meaning: 'PEM file of the root certificates that signed transactions of Apple need, instead of the pinned one',
+    kind: optional(text),
+    default_text: null,
+  }),
+  TRIBUTARY_APPLE_API_URL: setting({
+    meaning: "address of the App Store Server API instead of Apple's own; https, or http on this machine",
+    kind: optional(keySetAddress),
+    default_text: null,
+  }),
+  TRIBUTARY_GOOGLE_API_URL: setting({
+    meaning: "address of the Play Developer API instead of Google's own; https, or http on this machine",
+    kind: optional(keySetAddress),
+    default_text: null,
+  }),
+  TRIBUTARY_GOOGLE_TOKEN_URL: setting({
+    meaning: "address that gives service accounts their tokens instead of Google's own; https, or http on this machine",
+    kind: optional(keySetAddress),
+    default_text: null,
+  }),
   TRIBUTARY_SERVER_KEY: setting({
     meaning: 'server key of the tributary command when --key is absent',
     kind: optional(text),

@@ -153,7 +153,8 @@ function tooManyOldSecrets({ old_secrets_end_ms: [first_end_ms = 0] }: App): Cod
 }
 
 /** Throws `unknown_app`. */
-async function getApp(client: Client, app_id: string, now_ms: number): Promise<App> {
+export async function getApp(client: Client, app_id: string, now_ms: number): Promise<App> {
+  mustHaveIdShape(app_id, 'unknown_app')
   const [app] = await readApps(client, 'a.app_id = $1', app_id, now_ms)
   if (app === undefined) throw new CodedError('unknown_app')
   return app
@@ -168,6 +169,8 @@ async function readApps(
   const { rows } = await client.query(
     `SELECT a.app_id, a.company_id, a.app_key, a.name, a.platform, a.bundle_id, a.store_id, a.provider_token,
             a.owns_store_id, a.development_keys,
+            EXISTS (SELECT 1 FROM apple_keys k WHERE k.app_id = a.app_id) AS has_apple_key,
+            EXISTS (SELECT 1 FROM google_accounts g WHERE g.app_id = a.app_id) AS has_google_account,
             floor(extract(epoch FROM a.created_at) * 1000)::text AS created_at_ms,
             ARRAY(SELECT floor(extract(epoch FROM o.ends_at) * 1000)::text FROM old_signing_secrets o
                   WHERE o.app_id = a.app_id AND o.ends_at > to_timestamp($2 / 1000.0)

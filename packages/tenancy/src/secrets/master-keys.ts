@@ -25,6 +25,8 @@ export interface SecretBinding {
     | 'totp_secret'
     | 'oidc_sign_in'
     | 'partner_secret'
+    | 'apple_key'
+    | 'google_account'
   /** Empty for a secret of a person. */
   company_id: string
   /** Empty for a secret of the company. */

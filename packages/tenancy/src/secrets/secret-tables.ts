@@ -27,6 +27,8 @@ export const secretTables = [
     loss: { of: 'link secrets', effect: 'their links answer 503 and their installs wait' },
   },
   { table: 'old_signing_secrets', id: 'id', prefix: '', purpose: 'signing_secret', owner: 'app' },
+  { table: 'apple_keys', id: 'app_id', prefix: '', purpose: 'apple_key', owner: 'app' },
+  { table: 'google_accounts', id: 'app_id', prefix: '', purpose: 'google_account', owner: 'app' },
   { table: 'partner_secrets', id: 'settings_id', prefix: '', purpose: 'partner_secret', owner: 'app' },
   { table: 'totp_offers', id: 'person_id', prefix: '', purpose: 'totp_secret', owner: 'person' },
   { table: 'totp_secrets', id: 'person_id', prefix: '', purpose: 'totp_secret', owner: 'person' },

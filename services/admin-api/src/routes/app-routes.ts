@@ -3,7 +3,7 @@ import { adminRequest } from '@tributary/admin-http/admin-request'
 import { membershipsOf } from '@tributary/admin-http/caller'
 import { appRoutes } from '@tributary/contracts/admin/apps'
 import { appsOf } from '@tributary/domain/people/rights'
-import { changeApp, listApps, moveStoreId, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
+import { changeApp, getApp, listApps, moveStoreId, rotateSigningSecret } from '@tributary/tenancy/companies/apps'
 import { createApp } from '@tributary/tenancy/companies/tenants'
 import type { FastifyInstance } from 'fastify'
 import type { AdminApiDeps } from '../deps.ts'
@@ -19,6 +19,7 @@ export function addAppRoutes(app: FastifyInstance, { pool, masterKeys, now }: Ad
     const apps = await listApps(pool, company_id, now())
     return { apps: apps.filter(({ app_id }) => seen?.has(app_id) ?? true) }
   })
+  addRoute(app, appRoutes.getApp, ({ params }) => getApp(pool, params.id, now()))
   addRoute(app, appRoutes.changeApp, ({ params, body }, request) =>
     changeApp(pool, params.id, body, adminRequest(request, now)),
   )

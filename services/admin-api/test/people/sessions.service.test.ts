@@ -134,6 +134,7 @@ describe('minting keys', () => {
     clock.now_ms += limits.session_fresh_ms
     expect(await mint()).toMatchObject({ status: 403, body: { error: 'password_needed' } })
     expect(await browser.ask('POST', `/apps/${app_id}/rotate-secret`, {})).toMatchObject({ status: 403 })
+    expect(await browser.ask('PUT', `/apps/${app_id}/store-credentials`, {})).toMatchObject({ status: 403 })
     expect(await browser.ask('POST', '/me/confirm', { password: 'wrong' })).toMatchObject({ status: 401 })
     expect(await mint()).toMatchObject({ status: 403 })
     await browser.ask('POST', '/me/confirm', { password })

@@ -41,6 +41,8 @@ test('the list of a company holds its own apps with every field that is no secre
         provider_token: null,
         owns_store_id: true,
         development_keys: false,
+        has_apple_key: false,
+        has_google_account: false,
         created_at_ms: made_at_ms,
         old_secrets_end_ms: [],
       },

@@ -1,4 +1,5 @@
 import { App, appRoutes, type CreateApp } from '@tributary/contracts/admin/apps'
+import { storeRoutes } from '@tributary/contracts/admin/stores'
 import { platforms } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { type Command, Option } from 'commander'
@@ -6,6 +7,7 @@ import { admin } from '../../admin.ts'
 import { checkedNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { usageError } from '../../errors.ts'
 import { lines, list, print } from '../../output.ts'
+import { checkStoreCommand, readStoreCredentials, type StoreOptions, storeOptions } from './app-stores.ts'
 
 interface Settings {
   name?: string
@@ -15,7 +17,7 @@ interface Settings {
   json?: boolean
 }
 
-interface ChangeOptions extends Settings {
+interface ChangeOptions extends Settings, StoreOptions {
   clickWindowHours?: number
   probabilistic?: 'on' | 'off'
   probabilisticWindowHours?: number
@@ -29,9 +31,11 @@ interface CreateOptions extends Settings {
   platform: CreateApp['platform']
 }
 
-/** Adds `app create|list|set|move-store-id|rotate-secret`. */
+/** Adds `app create|list|set|check-store|move-store-id|rotate-secret`. */
 export function appCommands(program: Command): void {
-  const app = program.command('app').description('apps of a company: create, list, set, move-store-id, rotate-secret')
+  const app = program
+    .command('app')
+    .description('apps of a company: create, list, set, check-store, move-store-id, rotate-secret')
   settings(app.command('create'))
     .description('create an app; its signing secret is shown once')
     .requiredOption('--company <company_id>', 'the company of the app')
@@ -50,7 +54,7 @@ export function appCommands(program: Command): void {
       const answer = await admin(appRoutes.listApps, { query: { company_id: company } })
       print({ json }, answer, list(heads, answer.apps.map(shown).map(Object.values)))
     })
-  settings(app.command('set'))
+  storeOptions(settings(app.command('set')))
     .description('change the given settings of an app')
     .argument('<app_id>')
     .option('--name <name>', 'what people call it')
@@ -65,11 +69,17 @@ export function appCommands(program: Command): void {
       ]),
     )
     .action(async (app_id: string, { json, ...given }: ChangeOptions) => {
-      if (Object.keys(given).length === 0) throw usageError('Name a setting to change; --help lists them.')
+      const credentials = await readStoreCredentials(given)
       const body = { ...fieldsOf(given), ...attributionOf(given), development_keys: isOn(given.developmentKeys) }
-      const changed = await admin(appRoutes.changeApp, { params: { id: app_id }, body })
-      print({ json }, changed, lines(shown(changed)))
+      const has_settings = Object.values(body).some((value) => value !== undefined)
+      const params = { id: app_id }
+      let now: App | undefined
+      if (has_settings) now = await admin(appRoutes.changeApp, { params, body })
+      if (credentials !== null) now = await admin(storeRoutes.setStoreCredentials, { params, body: credentials })
+      if (now === undefined) throw usageError('Name a setting to change; --help lists them.')
+      print({ json }, now, lines(shown(now)))
     })
+  checkStoreCommand(app)
   app
     .command('move-store-id')
     .description("move a store id, with Apple's postbacks of it, from the app that has it to another one")

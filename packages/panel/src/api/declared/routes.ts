@@ -93,6 +93,17 @@ export const routes = {
       "analyst"
     ]
   },
+  "getApp": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:id",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "privacy",
+      "analyst"
+    ]
+  },
   "changeApp": {
     "method": "PATCH",
     "path": "/admin/api/v1/apps/:id",
@@ -116,6 +127,23 @@ export const routes = {
       "admin"
     ],
     "fresh": true
+  },
+  "setStoreCredentials": {
+    "method": "PUT",
+    "path": "/admin/api/v1/apps/:id/store-credentials",
+    "roles": [
+      "owner",
+      "admin"
+    ],
+    "fresh": true
+  },
+  "checkStore": {
+    "method": "POST",
+    "path": "/admin/api/v1/apps/:id/check-store",
+    "roles": [
+      "owner",
+      "admin"
+    ]
   },
   "createServerKey": {
     "method": "POST",

@@ -1,0 +1,29 @@
+import { limits } from '@tributary/contracts/limits'
+import type { JudgedReceipt, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
+
+const words: Record<ReceiptReason, string> = {
+  malformed:
+    'It is no receipt: neither a signed transaction, nor an app receipt with a purchase, nor a token of Google.',
+  receipt_too_large: `It is larger than ${limits.receipt_bytes_max / 1024} KiB.`,
+  bad_signature: 'Its signature is not that of its certificate: somebody changed it, or made it up.',
+  untrusted_chain: 'Its certificates do not come from Apple.',
+  expired_certificate: 'Its certificate was not valid on the date of the signature.',
+  wrong_bundle: 'It is of another app.',
+  wrong_product: 'It is of another product.',
+  wrong_transaction: 'It is of another transaction.',
+  wrong_environment: 'It was made by Xcode or by another environment than the App Store, and proves nothing.',
+  not_found: 'The store knows no such purchase.',
+  refunded: 'It is genuine, and the store has paid the money back.',
+  revoked: 'It is genuine, and the family no longer shares the purchase.',
+  pending_purchase: 'The store waits for the payment.',
+  no_credentials: 'Only the store can tell whether it is genuine, and this command asks none.',
+  store_away: 'The store gave no answer.',
+}
+
+/** What a receipt is, as a sentence. */
+export function receiptText({ verdict, reason }: JudgedReceipt): string {
+  if (reason !== null) return words[reason]
+  return verdict === 'sandbox'
+    ? 'It is genuine, and of a test: nobody paid for it.'
+    : 'It is genuine: the store signed it for a purchase.'
+}

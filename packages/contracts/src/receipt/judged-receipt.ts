@@ -1,0 +1,27 @@
+import type { Store } from './receipt.ts'
+
+/** Verdicts, each with the reasons that it may have (docs/receipts.md#verdicts-and-reasons). Null: nothing to add. */
+export const receiptReasons = {
+  valid: [null, 'refunded', 'revoked'],
+  invalid: [
+    ...(['malformed', 'receipt_too_large', 'bad_signature', 'untrusted_chain', 'expired_certificate'] as const),
+    ...(['wrong_bundle', 'wrong_product', 'wrong_transaction', 'wrong_environment', 'not_found'] as const),
+  ],
+  sandbox: [null],
+  unverified: ['pending_purchase', 'no_credentials', 'store_away'],
+} as const
+
+export type ReceiptVerdict = keyof typeof receiptReasons
+export type ReceiptReason = NonNullable<(typeof receiptReasons)[ReceiptVerdict][number]>
+
+/** What is known of a receipt. The ids are those that the store names; null without a proven or asked transaction. */
+export interface JudgedReceipt {
+  /** Null for a receipt that names none. */
+  store: Store | null
+  verdict: ReceiptVerdict
+  reason: ReceiptReason | null
+  product_id: string | null
+  transaction_id: string | null
+  /** As the store names it; Google has no word for it: `Production`, `Sandbox` for test purchases. */
+  environment: string | null
+}

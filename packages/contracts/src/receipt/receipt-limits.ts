@@ -1,0 +1,21 @@
+/** Limits of receipts and of the requests to stores (docs/receipts.md). */
+export const receiptLimits = {
+  /** `props.receipt` as JSON. */
+  receipt_bytes_max: 32 * 1024,
+  /** Its product id and an id of a transaction. */
+  receipt_id_chars_max: 256,
+  /** A request to a store ends after this time, and so does a connection to it. */
+  store_request_ms_max: 10_000,
+  store_connect_ms_max: 5000,
+  /** A larger answer of a store is none. */
+  store_answer_bytes_max: 256 * 1024,
+  /** Requests of a process to one store at once; more wait. */
+  store_connections_max: 16,
+  /** Headers of signed transactions, with their certificates, that a process remembers. Apple signs with a few at a time. */
+  proven_headers_max: 64,
+  /** Private keys of a store as text, far above what the stores hand out. */
+  store_key_chars_max: 8192,
+  /** An app asks the stores for a check so often in the window. */
+  store_checks_max: 10,
+  store_checks_window_ms: 60_000,
+} as const

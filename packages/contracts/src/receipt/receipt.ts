@@ -1,0 +1,26 @@
+import { z } from 'zod'
+import { limits } from '../limits.ts'
+
+/** The stores that sell what apps are paid for. */
+export const stores = ['apple', 'google'] as const
+export type Store = (typeof stores)[number]
+
+/** A signed transaction of StoreKit 2. */
+const SignedTransaction = z.strictObject({ store: z.literal('apple'), jws: z.string().min(1) })
+/** The receipt file of an app before StoreKit 2, base64. */
+const AppReceipt = z.strictObject({ store: z.literal('apple'), app_receipt: z.string().min(1) })
+/** A purchase of Google Play; no `subscription` is a one-time product. Both ids stand in a path: none is a dot segment. */
+const PurchaseToken = z.strictObject({
+  store: z.literal('google'),
+  purchase_token: z.string().regex(/^\w[!-~]*$/),
+  product_id: z
+    .string()
+    .regex(/^\w[\w.-]*$/)
+    .max(limits.receipt_id_chars_max),
+  subscription: z.boolean().optional(),
+})
+export type PurchaseToken = z.infer<typeof PurchaseToken>
+
+/** `props.receipt` of an event (docs/receipts.md#the-receipt-of-an-event). Nothing in it is proven. */
+export const Receipt = z.union([SignedTransaction, AppReceipt, PurchaseToken])
+export type Receipt = z.infer<typeof Receipt>

@@ -1,0 +1,32 @@
+import type { JudgedReceipt, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
+import type { AppleTransaction } from '@tributary/contracts/receipt/transactions'
+import { differs, genuine, type ReceiptBinding, withReason } from './judgement.ts'
+
+/**
+ * The verdict of a transaction that Apple signed (docs/receipts.md#verdicts-and-reasons). What Apple has taken back stays
+ * `valid`: the money was paid on its day.
+ */
+export function judgeApple(transaction: AppleTransaction, binding: ReceiptBinding): JudgedReceipt {
+  const { productId: product_id, transactionId: transaction_id, environment } = transaction
+  const facts = { product_id, transaction_id, environment }
+  const fault = findFault(transaction, binding)
+  if (fault !== null) return withReason('apple', fault, facts)
+  if (environment === 'Sandbox') return genuine('apple', 'sandbox', facts)
+  if (transaction.revocationDate !== undefined) return withReason('apple', takenBack(transaction), facts)
+  return genuine('apple', 'valid', facts)
+}
+
+function findFault(transaction: AppleTransaction, binding: ReceiptBinding): ReceiptReason | null {
+  // Xcode signs with a certificate of its own, which proves nothing.
+  if (!['Production', 'Sandbox'].includes(transaction.environment)) return 'wrong_environment'
+  if (binding.bundle_id === null) return 'no_credentials'
+  if (differs(binding.bundle_id, transaction.bundleId)) return 'wrong_bundle'
+  if (differs(binding.product_id, transaction.productId)) return 'wrong_product'
+  return differs(binding.transaction_id, transaction.transactionId) ? 'wrong_transaction' : null
+}
+
+/** `revoked`: a purchase that a family shared ended for this member, and no money came back. */
+function takenBack({ revocationType, inAppOwnershipType }: AppleTransaction): ReceiptReason {
+  if (revocationType !== undefined) return revocationType === 'FAMILY_REVOKE' ? 'revoked' : 'refunded'
+  return inAppOwnershipType === 'FAMILY_SHARED' ? 'revoked' : 'refunded'
+}

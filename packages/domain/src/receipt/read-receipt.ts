@@ -1,0 +1,10 @@
+import { limits } from '@tributary/contracts/limits'
+import { Receipt } from '@tributary/contracts/receipt/receipt'
+
+/** `props.receipt` of an event, or the reason why it is none (docs/receipts.md#the-receipt-of-an-event). */
+export function readReceipt(value: unknown): Receipt | 'malformed' | 'receipt_too_large' {
+  const json = JSON.stringify(value) ?? ''
+  if (Buffer.byteLength(json) > limits.receipt_bytes_max) return 'receipt_too_large'
+  const read = Receipt.safeParse(value)
+  return read.success ? read.data : 'malformed'
+}
