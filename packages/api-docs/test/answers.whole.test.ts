@@ -32,6 +32,7 @@ beforeAll(async () => {
   provider = await startIdentityProvider(null)
   const env = {
     TRIBUTARY_ADMIN_HOSTS: 'panel.example.com', // an address without https
+    TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1', // the shots name further addresses
     ...{ TRIBUTARY_OIDC_ISSUER: provider.issuer, TRIBUTARY_OIDC_CLIENT_ID: provider.client_id },
     ...{ TRIBUTARY_OIDC_CLIENT_SECRET: provider.client_secret, TRIBUTARY_OIDC_ROLE_CLAIM: 'roles' },
   }
