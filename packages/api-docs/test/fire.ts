@@ -52,7 +52,8 @@ interface Answer {
   text: string
 }
 
-function send(base_url: string, { route, path, headers, body, announced_bytes }: Shot): Promise<Answer> {
+function send(base_url: string, { route, path, headers, body: given, announced_bytes }: Shot): Promise<Answer> {
+  const body = typeof given === 'function' ? given() : given
   const [method, template = ''] = route.split(' ')
   const { promise, resolve, reject } = Promise.withResolvers<Answer>()
   const length = announced_bytes ?? (body === undefined ? undefined : Buffer.byteLength(body))

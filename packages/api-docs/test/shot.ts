@@ -7,7 +7,8 @@ export interface Shot {
   /** Where it differs from that of the route. */
   path?: string
   headers?: Record<string, string>
-  body?: string | Buffer
+  /** A function makes it when it is sent: codes of authenticators end. */
+  body?: string | Buffer | (() => string)
   /** A body of this size is announced, and none is sent: what is too large is refused unread, what is not is waited for. */
   announced_bytes?: number
   /** Sent again while it is answered with this code: a wait after guesses was over before the shot came, and the next one is twice as long. */

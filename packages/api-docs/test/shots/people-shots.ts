@@ -47,7 +47,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
   const [left, slowed] = [await signIn('ada@example.com'), await signIn('ada@example.com')]
   const carol = await join('carol@example.com', 'operator')
   const offer = (await post('/me/totp', {}, carol)).body.secret ?? ''
-  const offeredCode = new TOTP({ secret: Secret.fromBase32(offer) }).generate()
+  const offeredCode = () => new TOTP({ secret: Secret.fromBase32(offer) }).generate()
   const reset = secretOf((await post('/people/reset', { email: 'owner@example.com' }, asToken)).body.reset_url)
   const { sessions } = (await (await fetch(`${url}${prefix}/me/sessions`, { headers: ada })).json()) as {
     sessions: { session_id: string; current: boolean }[]
@@ -127,7 +127,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
       },
       shot('POST /sign-in/second-factor', 'session_ended', guest, { code: '123456' }),
       shot('POST /sign-in/second-factor', 'wrong_code', half, { code: 'nothing' }),
-      shot('POST /sign-in/second-factor', 'ok', half, { code: codeIn(0) }),
+      { ...shot('POST /sign-in/second-factor', 'ok', half), body: () => JSON.stringify({ code: codeIn(0) }) },
       ...repeated(failures, () => shot('POST /sign-in/second-factor', 'wrong_code', slow, { code: 'nothing' })),
       { ...shot('POST /sign-in/second-factor', 'rate_limited', slow, { code: 'nothing' }), again_after: 'wrong_code' },
       shot('POST /invitations/accept', 'unknown_one_time_link', guest, { token: 'none', password }),
@@ -163,7 +163,7 @@ export async function peopleShots(url: string, admin_token: string, { tenant, ot
         `/me/sessions/${sessions.find(({ current }) => !current)?.session_id}/revoke`,
       ),
       shot('POST /me/password', 'ok', ada, { password, new_password: `${password} 2` }),
-      shot('POST /me/totp/confirm', 'ok', carol, { code: offeredCode }),
+      { ...shot('POST /me/totp/confirm', 'ok', carol), body: () => JSON.stringify({ code: offeredCode() }) },
     ],
   }
 }

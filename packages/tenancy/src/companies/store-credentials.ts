@@ -44,15 +44,15 @@ export function setStoreCredentials(
   return inTransaction(pool, async (client) => {
     await client.query('SELECT 1 FROM apps WHERE app_id = $1 FOR NO KEY UPDATE', [app_id])
     const app = await getApp(client, app_id, request.now_ms)
-    const detail: Record<string, 'new' | 'removed'> = {}
+    const changes = new Map<string, 'new' | 'removed'>()
     for (const store of ['apple', 'google'] as const) {
       const credentials = given[store]
       if (credentials === undefined) continue
       await put(client, masterKeys, store, app, credentials)
-      detail[store] = credentials === null ? 'removed' : 'new'
+      changes.set(store, credentials === null ? 'removed' : 'new')
     }
-    const action = { action: 'app.set_store_credentials', subject: app_id, detail }
-    if (Object.keys(detail).length > 0) await recordAdminAction(client, request, action)
+    const action = { action: 'app.set_store_credentials', subject: app_id, detail: Object.fromEntries(changes) }
+    if (changes.size > 0) await recordAdminAction(client, request, action)
     return getApp(client, app_id, request.now_ms)
   })
 }
