@@ -30,9 +30,11 @@ function routesText(): string {
 /** Limits that a page shows or holds. */
 function limitsText(): string {
   const { report_limit_max, report_window_days_max, find_chars_max, password_chars_min, live_events_per_s_max } = limits
+  const { costs_max, view_name_chars_max, note_chars_max } = limits
   const { keep_days_max, keep_click_days_max, click_window_hours_max, reinstall_days_max } = limits
   const shown = {
     ...{ report_limit_max, report_window_days_max, find_chars_max, password_chars_min, live_events_per_s_max },
+    ...{ costs_max, view_name_chars_max, note_chars_max },
     ...{ keep_days_max, keep_click_days_max, click_window_hours_max, reinstall_days_max },
   }
   return `${head}export const limits = ${json(shown)} as const\n`

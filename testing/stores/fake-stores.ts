@@ -1,4 +1,4 @@
-import { generateKeyPairSync, type KeyObject, verify } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type KeyObject, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -27,12 +27,13 @@ const googleError = (status: number, reason: string): Behaviour => ({
   ...{ status, body: { error: { code: status, errors: [{ domain: 'androidpublisher', reason }] } } },
 })
 
-/** Apple and Google on one port of this machine. They verify who asks, as the stores do. */
-export async function openFakeStores(): Promise<FakeStores> {
-  const ec = generateKeyPairSync('ec', { namedCurve: 'prime256v1' })
+/** Apple and Google on one port of this machine. They verify who asks, as the stores do. Apple may take a key that another one takes. */
+export async function openFakeStores(taken?: Pick<FakeStores, 'apple'>): Promise<FakeStores> {
+  const apple_key = taken?.apple.key ?? pem(generateKeyPairSync('ec', { namedCurve: 'prime256v1' }).privateKey)
+  const apple_public = createPublicKey(apple_key)
   const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
   const apple = {
-    ...{ issuer_id: '57246542-96fe-1a63-e053-0824d011072a', key_id: '2X9R4HXF34', key: pem(ec.privateKey) },
+    ...{ issuer_id: '57246542-96fe-1a63-e053-0824d011072a', key_id: '2X9R4HXF34', key: apple_key },
   }
   const google: ServiceAccount = {
     ...{ type: 'service_account', client_email: 'play@example.iam.gserviceaccount.com', private_key_id: 'k1' },
@@ -54,7 +55,7 @@ export async function openFakeStores(): Promise<FakeStores> {
     }
     const id = decodeURIComponent(path.slice(path.lastIndexOf('/') + 1))
     if (path.startsWith('/inApps/'))
-      return isSigned(bearer, ec.publicKey, 'ES256') ? (purchases.get(id) ?? apple_not_found) : { status: 401 }
+      return isSigned(bearer, apple_public, 'ES256') ? (purchases.get(id) ?? apple_not_found) : { status: 401 }
     if (bearer !== `token-${tokens}`) return googleError(401, 'authError')
     return purchases.get(id) ?? googleError(404, 'purchaseTokenNotFound')
   }

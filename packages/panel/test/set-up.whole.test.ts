@@ -79,7 +79,7 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, sendEvents, demo, 
     await choose.setInputFiles(file('empty.csv', ['Date;Spend']))
     await page.getByText('This file has no line below its heads.').waitFor()
 
-    const lines = [`${today};"Spring; Sale";12.50;410`, `${today};autumn;7;20`, 'yesterday;autumn;1;2']
+    const lines = [`${today};"Spring; Sale";12.50;410`, `${today};autumn;7;20`, ';;;', 'yesterday;autumn;1;2']
     await choose.setInputFiles(file('spend.csv', ['Date;Campaign name;Amount spent;Taps', ...lines]))
     await page.getByText('Still needed: Partner, Currency.').waitFor()
     await page.getByLabel('Partner of all lines').fill('Uploaded_Ads')
@@ -90,7 +90,7 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, sendEvents, demo, 
     await page.getByRole('cell', { name: '410', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Upload 3 lines' }).click()
     await page.getByText('Uploaded. Accepted: 2. Rejected: 1.').waitFor()
-    await page.getByText(/^Row 4: /).waitFor()
+    await page.getByText(/^Row 5: /).waitFor()
     const stored = page.getByRole('grid', { name: 'What is there' })
     await stored.getByText('$19.50').first().waitFor()
     expect(await stored.getByText('uploaded_ads').count()).toBe(1)

@@ -7,7 +7,7 @@ import type { Routes } from '../routes/route.ts'
 import { CostReply } from './costs.ts'
 
 const AppCosts = z.looseObject({
-  costs: z.array(z.unknown()).describe('Up to 1000 costs with the fields of `PUT /api/v1/costs`.'),
+  costs: z.array(z.unknown()).describe(`Up to ${limits.costs_max} costs with the fields of \`PUT /api/v1/costs\`.`),
   as_of_ms: z.number().nullish().describe('Time of the figures, as of `PUT /api/v1/costs`.'),
 })
 
@@ -23,7 +23,8 @@ export const appCostRoutes = {
     over: 'app of path',
     tag: 'Admin',
     summary: 'Upload costs of ads',
-    description: 'As `PUT /api/v1/costs`, which takes a server key. Each upload is kept in the audit log.',
+    description:
+      'As `PUT /api/v1/costs`, which takes a server key. The audit log names who uploaded, how many costs and of which days; an upload without an accepted cost has no entry.',
     params: appParams,
     body: {
       schema: { AppCosts },

@@ -14,4 +14,6 @@ export const costLimits = {
   cost_as_of_ahead_ms_max: 24 * 3600 * 1000,
   /** Uploads of one process that wait while others are stored; more are 503, so that a slow ClickHouse holds no slots of events. */
   cost_uploads_waiting_max: 32,
+  /** Uploads of people for one app at once, in a process. */
+  app_cost_uploads_max: 2,
 } as const

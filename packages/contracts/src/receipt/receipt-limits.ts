@@ -4,10 +4,11 @@ export const receiptLimits = {
   receipt_bytes_max: 32 * 1024,
   /** Its product id and an id of a transaction. */
   receipt_id_chars_max: 256,
-  /** A request to a store ends after this time, and so does a connection to it. */
+  /** A request to a store ends after this time. */
   store_request_ms_max: 10_000,
+  /** A connection to a store is made within this time. */
   store_connect_ms_max: 5000,
-  /** A larger answer of a store is none. */
+  /** A larger answer counts as no answer. */
   store_answer_bytes_max: 256 * 1024,
   /** Requests of a process to one store at once; more wait. */
   store_connections_max: 16,

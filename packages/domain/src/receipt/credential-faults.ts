@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { createPrivateKey, type KeyObject, sign } from 'node:crypto'
 
 const rsa_bits_min = 2048
 
@@ -18,7 +18,9 @@ export function googleKeyFault(pem: string): string | null {
 /** Null for other text; an encrypted key is none, since nobody has its password. */
 function readKey(pem: string): KeyObject | null {
   try {
-    return createPrivateKey({ key: pem, format: 'pem' })
+    const key = createPrivateKey({ key: pem, format: 'pem' })
+    sign('sha256', Buffer.from('a trial'), key) // a key may have the right form and be none
+    return key
   } catch {
     return null
   }

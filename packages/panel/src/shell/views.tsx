@@ -110,7 +110,7 @@ const saveView = popup(() => import('./popups/save-view.tsx'))
 export function SaveView({ place }: { place: Place }) {
   const { href } = useRouterState({ select: ({ location }) => location })
   const shared = useSharedViews(place).find(({ address }) => address === href)
-  const saved = useOwnViews().find(({ address }) => address === href) ?? shared
+  const own = useOwnViews().find(({ address }) => address === href)
   const { me, app } = place
   const may_share = app !== null && hasRole(me, routes.saveView.roles, app.company_id)
   return (
@@ -118,9 +118,9 @@ export function SaveView({ place }: { place: Place }) {
       opens={saveView}
       className="button round"
       aria-label={texts.save}
-      given={{ address: href, saved: saved?.name, app_id: may_share ? app.app_id : null, shared: shared?.name }}
+      given={{ address: href, own: own?.name, app_id: may_share ? app.app_id : null, shared: shared?.name }}
     >
-      <svg className="star" viewBox="0 0 16 16" aria-hidden="true" data-saved={saved ? true : undefined}>
+      <svg className="star" viewBox="0 0 16 16" aria-hidden="true" data-saved={own || shared ? true : undefined}>
         <path d="M8 1.8l1.9 4 4.3.5-3.2 3 .9 4.3L8 11.5 4.1 13.6l.9-4.3-3.2-3 4.3-.5z" />
       </svg>
     </Opener>

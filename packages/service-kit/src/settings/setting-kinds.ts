@@ -70,6 +70,17 @@ export const address = (...schemes: string[]): Kind<string> => ({
   must: `an address that begins with ${beginning(schemes)}`,
 })
 
+/** An address that people see. */
+export const shownAddress: Kind<string> = {
+  schema: lineOfText.refine((value) => {
+    const { username, password } = isAddress(value, ['https', 'http'])
+      ? new URL(value)
+      : { username: 'none', password: '' }
+    return username === '' && password === ''
+  }),
+  must: 'an address that begins with https:// or http://, without user and password',
+}
+
 /** A public key of P-256 as base64 of SubjectPublicKeyInfo (RFC 5480). */
 export const publicKey: Kind<string> = {
   schema: lineOfText.refine((value) => {

@@ -16,6 +16,7 @@ import {
   parts,
   publicKey,
   rolePasswords,
+  shownAddress,
   text,
   token,
   whole,
@@ -95,7 +96,7 @@ export const settings = {
   TRIBUTARY_PUBLIC_URL: setting({
     meaning:
       'address at which SDKs and backends reach this installation, such as https://events.example.com: commands that the panel shows name it; default: the address of the panel',
-    kind: optional(address('http', 'https')),
+    kind: optional(shownAddress),
     default_text: null,
   }),
   TRIBUTARY_OIDC_ISSUER: setting({

@@ -41,10 +41,8 @@ function attributes(octets: Element | undefined): { type: number; value: Element
   const [all] = inside(octets, octet_string)
   return inside(all, set).map((one) => {
     const [type, , value] = inside(one, sequence)
-    return {
-      type: type?.tag === integer && type.value.length <= 4 ? type.value.readUIntBE(0, type.value.length) : -1,
-      value,
-    }
+    const bytes = type?.tag === integer ? type.value.length : 0
+    return { type: bytes >= 1 && bytes <= 4 ? type!.value.readUIntBE(0, bytes) : -1, value }
   })
 }
 

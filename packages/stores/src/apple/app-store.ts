@@ -12,18 +12,19 @@ export interface AppStore {
 }
 
 /** Where Apple answers for purchases and for tests; with `TRIBUTARY_APPLE_API_URL` one address does for both. */
-const own_urls = ['https://api.storekit.apple.com', 'https://api.storekit-sandbox.apple.com']
+const own_urls = ['https://api.storekit.apple.com', 'https://api.storekit-sandbox.apple.com'] as const
 
 export interface AppStoreOptions {
   ask: Ask
-  /** `TRIBUTARY_APPLE_API_URL`. */
-  url?: string | undefined
+  /** Addresses of production and, where tests are known apart, of the sandbox; Apple's own when absent. */
+  urls?: readonly [production: string, sandbox?: string] | undefined
 }
 
-/** Asks with the key of an app. The key is good: see `faultOfAppleKey`. */
-export function openAppStore(key: AppleKey, bundle_id: string, { ask, url }: AppStoreOptions): AppStore {
-  const [first, ...others] = (url === undefined ? own_urls : [url]).map((base) => new Client(key, bundle_id, base, ask))
-  const [production, sandbox] = [first!, others[0]]
+/** Asks with the key of an app. The key is good: see `appleKeyFault`. */
+export function openAppStore(key: AppleKey, bundle_id: string, { ask, urls = own_urls }: AppStoreOptions): AppStore {
+  const clientOf = (base: string) => new Client(key, bundle_id, base, ask)
+  const production = clientOf(urls[0])
+  const sandbox = urls[1] === undefined ? undefined : clientOf(urls[1])
   return {
     async ask(transaction_id) {
       if (!isTransactionId(transaction_id)) return 'not_found'
@@ -32,12 +33,12 @@ export function openAppStore(key: AppleKey, bundle_id: string, { ask, url }: App
       // Only the other environment knows purchases of tests, and apps that were never released.
       const tested = await askOne(sandbox, transaction_id)
       if (typeof tested === 'object') return tested
-      return found === 'not_found' && tested === 'store_away' ? tested : found
+      return found === 'not_found' && tested !== 'store_away' ? found : tested
     },
     async check() {
       const said = await askOne(production, no_transaction)
-      if (said !== 'refused' || sandbox === undefined) return checkOf(said)
-      // Apple refuses keys of an app that was never released outside of the sandbox.
+      if ((said !== 'refused' && said !== 'unknown_app') || sandbox === undefined) return checkOf(said)
+      // Production does not know an app that was never released, or refuses its keys.
       return checkOf(await askOne(sandbox, no_transaction))
     },
   }

@@ -34,10 +34,9 @@ export function openAccessToken(account: ServiceAccount, { ask, url = own_url, n
 
   async function request(): Promise<Got> {
     const headers = { 'content-type': 'application/x-www-form-urlencoded', accept: 'application/json' }
-    const body = new URLSearchParams({
-      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
-      assertion: assertionOf(account, now()),
-    })
+    const assertion = assertionOf(account, now())
+    if (assertion === null) return 'refused'
+    const body = new URLSearchParams({ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion })
     const answer = await ask(url, { method: 'POST', headers, body: String(body) }).catch(() => null)
     if (answer !== null && [400, 401, 403].includes(answer.status)) return 'refused'
     const { access_token, expires_in } = (answer?.status === 200 && readJson(answer.text)) || {}
@@ -60,10 +59,15 @@ export function openAccessToken(account: ServiceAccount, { ask, url = own_url, n
   }
 }
 
-function assertionOf({ client_email, private_key, private_key_id }: ServiceAccount, now_ms: number): string {
+/** Null for a key that cannot sign. */
+function assertionOf({ client_email, private_key, private_key_id }: ServiceAccount, now_ms: number): string | null {
   const iat = Math.floor(now_ms / 1000)
   const header = { alg: 'RS256', typ: 'JWT', ...(private_key_id !== undefined && { kid: private_key_id }) }
   const claims = { iss: client_email, scope, aud: own_url, iat, exp: iat + assertion_s }
   const text = [header, claims].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')
-  return `${text}.${sign('sha256', Buffer.from(text), private_key).toString('base64url')}`
+  try {
+    return `${text}.${sign('sha256', Buffer.from(text), private_key).toString('base64url')}`
+  } catch {
+    return null
+  }
 }

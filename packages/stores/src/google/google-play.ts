@@ -23,7 +23,7 @@ export interface GooglePlayOptions {
 
 const own_url = 'https://androidpublisher.googleapis.com'
 
-/** Asks with the service account of an app. The account is good: see `faultOfServiceAccount`. */
+/** Asks with the service account of an app. The account is good: see `googleKeyFault`. */
 export function openGooglePlay(
   account: ServiceAccount,
   package_name: string,

@@ -45,8 +45,12 @@ export function saveView(
 /** Removes a view; none of the name is as good. */
 export function removeView(pool: Pool, app_id: string, name: string, request: AdminRequest): Promise<void> {
   return inTransaction(pool, async (client) => {
-    const { rowCount } = await client.query('DELETE FROM saved_views WHERE app_id = $1 AND name = $2', [app_id, name])
-    if (rowCount === 0) return
-    await recordAdminAction(client, request, { action: 'view.remove', subject: app_id, detail: { name } })
+    const { rows } = await client.query<Pick<SavedView, 'address'>>(
+      'DELETE FROM saved_views WHERE app_id = $1 AND name = $2 RETURNING address',
+      [app_id, name],
+    )
+    const [before] = rows
+    if (before === undefined) return
+    await recordAdminAction(client, request, { action: 'view.remove', subject: app_id, detail: { name }, before })
   })
 }

@@ -20,7 +20,7 @@ async function world() {
     await close()
     await fake.close()
   })
-  const appStore = openAppStore(fake.apple, bundle_id, { ask, url: fake.url })
+  const appStore = openAppStore(fake.apple, bundle_id, { ask, urls: [fake.url] })
   const google = { ask, url: fake.url, token_url: `${fake.url}/token` }
   const googlePlay = openGooglePlay(fake.google, bundle_id, google)
   const stores = { verify, appStore, googlePlay }
@@ -47,6 +47,38 @@ test('a signed transaction is judged without a store', async () => {
   expect(await judge({ store: 'steam' })).toMatchObject({ store: null, verdict: 'invalid', reason: 'malformed' })
   expect(await judge('x'.repeat(limits.receipt_bytes_max))).toMatchObject({ reason: 'receipt_too_large' })
   expect(fake.asked).toEqual([])
+})
+
+const unknown_id: Behaviour = { status: 404, body: { errorCode: 4040010 } }
+const unknown_app: Behaviour = { status: 404, body: { errorCode: 4040003 } }
+const refused: Behaviour = { status: 401 }
+const away: Behaviour = { status: 500 }
+test.each<[string, Behaviour | null, Behaviour | null, object, string]>([
+  ['production knows it', signed(), away, { verdict: 'valid' }, 'ok'],
+  ['the sandbox alone knows it', null, signed({ environment: 'Sandbox' }), { verdict: 'sandbox' }, 'ok'],
+  ['nobody knows it', null, null, { reason: 'not_found' }, 'ok'],
+  ['the sandbox is away', null, away, { reason: 'store_away' }, 'ok'],
+  ['production is away', away, null, { reason: 'store_away' }, 'store_away'],
+  ['the app was never released', unknown_app, null, { reason: 'not_found' }, 'ok'],
+  ['production refuses the key', refused, signed({ environment: 'Sandbox' }), { verdict: 'sandbox' }, 'ok'],
+  ['both refuse the key', refused, refused, { reason: 'no_credentials' }, 'refused'],
+])('Apple has two environments: %s', async (_what, production, sandbox, judged, checked) => {
+  const { fake, ask } = await world()
+  const tests = await openFakeStores(fake)
+  onTestFinished(() => tests.close())
+  // A fault meets each request; what is known, and what is not, the id alone. No transaction has the id of a check.
+  for (const [at, one] of [
+    [fake, production],
+    [tests, sandbox],
+  ] as const)
+    for (const id of ['70', '0'])
+      at.purchases.set(
+        id,
+        one === null || (id === '0' && typeof one === 'object' && one.status === 200) ? unknown_id : one,
+      )
+  const appStore = openAppStore(fake.apple, bundle_id, { ask, urls: [fake.url, tests.url] })
+  expect(await judgeReceipt(legacy, { bundle_id }, { verify, appStore, googlePlay: null })).toMatchObject(judged)
+  expect(await appStore.check()).toBe(checked)
 })
 
 test('Apple is asked for the transaction of a legacy receipt that the event names', async () => {
@@ -155,6 +187,7 @@ test.each<[string, Behaviour, string]>([
   fake.instead.push(behaviour)
   expect(await judge(product)).toMatchObject({ verdict: 'unverified', reason })
   expect(fake.asked).toEqual(['/token'])
+  expect(await judge(product)).toMatchObject({ verdict: 'valid' })
 })
 
 test('a token that Google no longer takes is asked for anew', async () => {
@@ -198,7 +231,7 @@ test('credentials are checked by asking for what no store has', async () => {
   expect(await stores.googlePlay.check()).toBe('ok')
   const other = await openFakeStores()
   onTestFinished(other.close)
-  const apart = openAppStore(other.apple, bundle_id, { ask, url: fake.url })
+  const apart = openAppStore(other.apple, bundle_id, { ask, urls: [fake.url] })
   expect(await apart.check()).toBe('refused')
   expect(await openGooglePlay(other.google, bundle_id, google).check()).toBe('refused')
   fake.instead.push({ status: 404, body: { errorCode: 4040003 } }, googleError(404, 'applicationNotFound'))

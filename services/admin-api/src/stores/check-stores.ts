@@ -11,7 +11,7 @@ export interface StoreUrls {
   google_token?: string | undefined
 }
 
-/** Asks both stores at once. The libraries of the stores are loaded here, since a process may never need them. */
+/** Asks both stores at once. Apple's library is loaded here, since most processes never need it. */
 export async function checkStores(
   { bundle_id, apple, google }: StoreCredentials,
   urls: StoreUrls,
@@ -28,7 +28,7 @@ export async function checkStores(
     const [of_apple, of_google] = await Promise.all([
       apple === null || bundle_id === null
         ? without(apple)
-        : openAppStore(apple, bundle_id, { ask, url: urls.apple }).check(),
+        : openAppStore(apple, bundle_id, { ask, urls: urls.apple === undefined ? undefined : [urls.apple] }).check(),
       google === null || bundle_id === null
         ? without(google)
         : openGooglePlay(google, bundle_id, { ask, url: urls.google, token_url: urls.google_token }).check(),

@@ -1,14 +1,16 @@
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import type { StoredUpload } from '@tributary/tables/costs/store-costs'
-import { beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { peopleWorld } from '../people/people-world.ts'
 
 const uploads: StoredUpload[] = []
 let away: Error | null = null
+let held: Promise<void> | null = null
 const costs = {
   async store(upload: StoredUpload) {
     if (away !== null) throw away
+    await held
     uploads.push(upload)
   },
 }
@@ -76,4 +78,24 @@ test('an upload that was not stored is answered 503', async () => {
   const { app_id } = await newApp()
   away = new CodedError('unavailable')
   expect(await ask('PUT', path(app_id), { costs: [cost()] })).toMatchObject({ status: 503 })
+})
+
+test('one app has few uploads at once, and others are not held up', async () => {
+  const [loud, other] = [await newApp(), await newApp()]
+  const gate = Promise.withResolvers<void>()
+  held = gate.promise
+  const put = (app_id: string) => ask('PUT', path(app_id), { costs: [cost()] })
+  const sent = Array.from({ length: 5 }, () => put(loud.app_id))
+  const others = put(other.app_id)
+  let refused = 0
+  for (const one of sent)
+    void one.then(({ status }) => {
+      if (status === 429) refused += 1
+    })
+  await vi.waitFor(() => expect(refused).toBe(3))
+  gate.resolve()
+  held = null
+  expect((await Promise.all(sent)).map(({ status }) => status).toSorted()).toEqual([200, 200, 429, 429, 429])
+  expect(await others).toMatchObject({ status: 200 })
+  expect(await put(loud.app_id)).toMatchObject({ status: 200 })
 })

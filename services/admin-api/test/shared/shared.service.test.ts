@@ -33,6 +33,7 @@ test('a view that one person saves is there for everybody who may see the app, u
 test.each([
   ...['//evil.example/x', 'https://evil.example', 'javascript:alert(1)', '/\\\\evil.example', '/performance#x'],
   ...['/over view', '', `/overview?x=${'x'.repeat(limits.view_address_chars_max)}`, '/../../login'],
+  ...['/x/../../l/abc', '/x/%2e%2e/%2E%2E/l/abc', '/x/./y'],
 ])('no view leads out of the panel: %s', async (address) => {
   expect(await analyst.ask('PUT', path('views'), view({ address }))).toMatchObject({
     ...{ status: 400, body: { error: 'invalid_field' } },
@@ -53,6 +54,7 @@ test('a note stands on its day until it is removed; a person who is removed leav
   await ask('POST', path('notes/remove'), { note_id: earlier.body.note_id })
   expect((await analyst.ask('GET', path('notes'))).body).toEqual({ notes: [] })
   expect(await analyst.ask('POST', path('notes'), { day: '2026-02-30', text: 'x' })).toMatchObject({ status: 400 })
+  expect(await analyst.ask('POST', path('notes'), { day: '0000-01-01', text: 'x' })).toMatchObject({ status: 400 })
 })
 
 test('who may not see the app sees and changes nothing of it, with the same answer as for an app that is not there', async () => {

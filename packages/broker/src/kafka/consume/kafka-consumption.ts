@@ -78,7 +78,12 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       if (mine()) rebuild('crash', payload.error)
     })
     await made.connect()
-    await made.subscribe({ topics: [topic], fromBeginning: true })
+    if (mine()) await made.subscribe({ topics: [topic], fromBeginning: true })
+    if (!mine()) {
+      // It was given up meanwhile, and connected again after it.
+      await discard(made)
+      throw new Error('the consumer was given up')
+    }
     await made.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
@@ -97,7 +102,9 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
       membership = null
       joining = false
       for (let failures = 0; closing === null; failures += 1) {
-        await discard(consumer)
+        const old = consumer
+        consumer = null
+        await discard(old)
         await waitDoubling(failures, kafkaTimeouts.rebuild_first_ms, kafkaTimeouts.rebuild_most_ms, closed.signal)
         if (closing !== null) return
         try {
@@ -119,12 +126,15 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     )
   }
 
-  /** Never rejects: kafkajs would leave the group. Records that are not resolved are fetched again. */
+  /**
+   * Rejects for a consumer that was given up in its start and joined after it: kafkajs then leaves the group. Records that are not resolved
+   * are fetched again.
+   */
   async function onBatch(from: Consumer, payload: EachBatchPayload): Promise<void> {
     const { partition } = payload.batch
     const member = membership
-    const isOurs = from === consumer && member !== null && !member.signal.aborted
-    if (!isOurs) return holdBack(from, payload, kafkaTimeouts.refused_first_ms)
+    if (from !== consumer) throw new Error('the consumer was given up')
+    if (member === null || member.signal.aborted) return holdBack(from, payload, kafkaTimeouts.refused_first_ms)
     try {
       const queue = await queueFor(from, member, partition)
       queue.take(payload)

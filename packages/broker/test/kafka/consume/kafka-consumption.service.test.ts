@@ -36,6 +36,30 @@ function openKafkajs(hung_starts: number) {
   return { consumers, newKafka: () => ({ consumer }) as unknown as Kafka }
 }
 
+it('does not start a consumer that connects after it was thrown away', async () => {
+  const calls: string[] = []
+  const connected = Promise.withResolvers<void>()
+  const consumer = () => {
+    const n = calls.filter((call) => call.startsWith('new')).length
+    calls.push(`new ${n}`)
+    const note = (call: string) => async () => void calls.push(`${call} ${n}`)
+    return {
+      ...{ events: {}, on: () => {}, subscribe: note('subscribe'), run: note('run'), disconnect: note('disconnect') },
+      connect: () => (n === 0 ? connected.promise : Promise.resolve()),
+    }
+  }
+  const newKafka = () => ({ consumer }) as unknown as Kafka
+  const opening = openKafkaConsumption(read, { admin: {} as Admin, logger: silent, partition_count: 1, newKafka })
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.silence_ms_max + kafkaTimeouts.rebuild_most_ms)
+  const consumption = await opening
+  connected.resolve()
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(calls).toEqual(['new 0', 'disconnect 0', 'new 1', 'subscribe 1', 'run 1', 'disconnect 0'])
+  const closing = consumption.close()
+  await vi.runAllTimersAsync()
+  await closing
+})
+
 const read = { group: 'g', topic: 't', bytes_min: 1, bytes_max: 1, wait_ms_max: 1, onChunk: hung }
 
 it('throws away a consumer whose start hangs, and builds another until one runs', async () => {

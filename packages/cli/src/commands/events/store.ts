@@ -17,7 +17,7 @@ interface VerifyOptions {
 const verifyHelp = `
 FILE holds what an app got from its store: a signed transaction of StoreKit 2 (three parts with dots between), the JSON of
 props.receipt, or an app receipt from before StoreKit 2. No store is asked, so only signed transactions can be verified.
---app compares it with the bundle id of an app, which the service tells.
+--app compares it with the bundle id of an app, which it requests from the service.
 Any verdict is an answer: the exit code is 0.
 --json: {store, verdict, reason, product_id, transaction_id, environment}`
 

@@ -20,7 +20,10 @@ export const storeOptions = (command: Command): Command =>
     .option('--apple-issuer-id <id>', 'issuer id of App Store Connect, for receipts')
     .option('--apple-key-id <id>', 'id of the key of the App Store Server API')
     .option('--apple-key-file <file>', 'its .p8 file, - for standard input, "" takes the key away')
-    .option('--google-service-account-file <file>', 'JSON file of a service account, - or "" likewise')
+    .option(
+      '--google-service-account-file <file>',
+      'JSON file of a service account, - for standard input, "" takes the account away',
+    )
 
 /** The given credentials; null if none are given. Throws usage errors, and CliErrors for files that can't be read. */
 export async function readStoreCredentials(given: StoreOptions): Promise<SetStoreCredentials | null> {
@@ -63,7 +66,7 @@ export function checkStoreCommand(app: Command): void {
 
 const words: Record<StoreCheck, string> = {
   ok: 'ok',
-  no_credentials: 'No credentials are set.',
+  no_credentials: 'No credentials are set, or their master key is not given: set them again.',
   no_bundle_id: 'The app has no bundle id: app set --bundle-id.',
   refused: 'The store does not take these credentials for this app.',
   unknown_app: 'The store knows no app with this bundle id.',

@@ -28,6 +28,7 @@ export const peopleLimits = {
   view_address_chars_max: 2000,
   app_notes_max: 1000,
   note_chars_max: 200,
+  note_day_min: '2000-01-01',
   /** Browsers of a person that the guesses of others do not slow. */
   known_browsers_max: 20,
   known_browser_ms_max: 365 * 24 * 3600 * 1000,

@@ -6,7 +6,10 @@ import { readers } from '../people/roles.ts'
 import { appParams } from '../rows/app-params.ts'
 
 const WriteNote = z.strictObject({
-  day: z.iso.date().describe('UTC.'),
+  day: z.iso
+    .date()
+    .refine((day) => day >= limits.note_day_min, `must be from ${limits.note_day_min} on`)
+    .describe(`UTC, from ${limits.note_day_min} on.`),
   text: name.max(limits.note_chars_max),
 })
 
@@ -29,7 +32,7 @@ const note = {
 const shared = { auth: 'admin', roles: readers, over: 'app of path', tag: 'Admin', params: appParams } as const
 const path = '/admin/api/v1/apps/:app_id/notes'
 
-/** What happened on a day, shown in each chart of the app. */
+/** What happened on a day, shown in charts over days. */
 export const dayNoteRoutes = {
   listNotes: {
     ...{ ...shared, method: 'GET', path },
@@ -40,7 +43,7 @@ export const dayNoteRoutes = {
   writeNote: {
     ...{ ...shared, method: 'POST', path },
     summary: 'Write a note on a day',
-    description: `An app holds ${limits.app_notes_max} notes.`,
+    description: `An app holds at most ${limits.app_notes_max} notes.`,
     body: { schema: { WriteNote }, examples: { example: given } },
     answers: { 200: { schema: { DayNote }, description: 'The note.', example: note } },
     errors: ['unknown_app'],
@@ -52,7 +55,7 @@ export const dayNoteRoutes = {
     answers: {
       200: {
         schema: { NoteRemoved },
-        description: 'There is no such note.',
+        description: 'The note is removed, or did not exist.',
         example: { note_id: note.note_id, status: 'removed' },
       },
     },

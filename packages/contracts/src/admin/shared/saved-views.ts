@@ -7,6 +7,9 @@ import { appParams } from '../rows/app-params.ts'
 
 /** A page of the panel with its words: no address of another site, and no scheme. */
 const addressShape = /^\/[a-z][a-z0-9-]*(\/[^?#\s\\]*)?(\?[^#\s\\]*)?$/
+/** Segments such as `..` would lead out of the panel. */
+const staysBelow = (address: string) =>
+  new URL(`http://x/admin${address}`).pathname === `/admin${address.split('?')[0]}`
 
 const SaveView = z.strictObject({
   name: name.max(limits.view_name_chars_max),
@@ -14,6 +17,7 @@ const SaveView = z.strictObject({
     .string()
     .max(limits.view_address_chars_max)
     .regex(addressShape, 'must be the path of a page below /admin')
+    .refine(staysBelow, 'must be the path of a page below /admin')
     .describe('Path and query of a page below `/admin`.'),
 })
 
@@ -44,7 +48,7 @@ export const savedViewRoutes = {
   saveView: {
     ...{ ...shared, method: 'PUT', path },
     summary: 'Give an address of the panel a name',
-    description: `Replaces a view of the same name. An app holds ${limits.app_views_max} views.`,
+    description: `Replaces a view of the same name. An app holds at most ${limits.app_views_max} views.`,
     body: { schema: { SaveView }, examples: { example: given } },
     answers: { 200: { schema: { SavedView }, description: 'The view.', example: view } },
     errors: ['unknown_app'],
@@ -56,7 +60,7 @@ export const savedViewRoutes = {
     answers: {
       200: {
         schema: { ViewRemoved },
-        description: 'There is no view of this name.',
+        description: 'The view is removed, or did not exist.',
         example: { name: given.name, status: 'removed' },
       },
     },

@@ -3,6 +3,7 @@ import type { DayNote } from '@tributary/contracts/admin/day-notes'
 import { Button, Dialog, Form, Popover } from 'react-aria-components'
 import { call } from '../../api/call.ts'
 import { serverNow } from '../../api/clock.ts'
+import { limits } from '../../api/declared/limits.ts'
 import { longDay } from '../../api/numbers.ts'
 import { routeQuery } from '../../api/queries.ts'
 import { toDay } from '../../api/range.ts'
@@ -21,8 +22,6 @@ const texts = {
   write: 'Add the note',
   remove: (text: string) => `Remove the note ${text}`,
 }
-
-const note_chars_max = 200
 
 /** The notes of the app of the page. */
 export function useDayNotes(): readonly DayNote[] {
@@ -79,7 +78,7 @@ export default function DayNotes({ app_id, ...popover }: Opened & { app_id: stri
             name="text"
             label={texts.text}
             placeholder={texts.example}
-            maxLength={note_chars_max}
+            maxLength={limits.note_chars_max}
             isRequired
             autoFocus
           />

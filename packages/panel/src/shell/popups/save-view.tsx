@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Button, Dialog, Form, Popover } from 'react-aria-components'
 import { call } from '../../api/call.ts'
+import { limits } from '../../api/declared/limits.ts'
 import { CopyButton } from '../../parts/copy-button.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { givenOf } from '../../parts/given.ts'
@@ -11,18 +12,16 @@ import { dropView, saveView } from '../preferences.ts'
 const texts = {
   title: 'Save this view',
   name: 'Name',
-  help: 'Kept in the rail of this browser. Its link shows the same to whoever may see it.',
+  help: 'It stands in the rail of this browser, or with the box below of everybody: then it replaces a view of the same name, and unticking removes it for all.',
   share: 'Show it to everybody who may see this app',
   keep: 'Save',
   copy: 'Copy the link',
 }
 
-const name_chars_max = 60
-
 interface SaveViewProps extends Opened {
   address: string
-  /** Its name, if it has one. */
-  saved: string | undefined
+  /** Its name in this browser, if it has one. */
+  own: string | undefined
   /** The name under which all have it. */
   shared: string | undefined
   /** The app whose people it may be shared with. */
@@ -30,7 +29,7 @@ interface SaveViewProps extends Opened {
 }
 
 /** The name of an address. */
-export default function SaveViewForm({ address, saved, shared, app_id, ...popover }: SaveViewProps) {
+export default function SaveViewForm({ address, own, shared, app_id, ...popover }: SaveViewProps) {
   const client = useQueryClient()
   const save = useMutation({
     mutationFn: async ({ name, isShared }: { name: string; isShared: boolean }) => {
@@ -38,7 +37,7 @@ export default function SaveViewForm({ address, saved, shared, app_id, ...popove
       if (isShared) await call('saveView', { params, body: { name, address } })
       if (shared !== undefined && (shared !== name || !isShared))
         await call('removeView', { params, body: { name: shared } })
-      if (saved !== undefined) dropView(saved)
+      if (own !== undefined) dropView(own)
       if (!isShared) saveView({ name, address })
     },
     onSuccess: () => popover.onOpenChange(false),
@@ -60,8 +59,8 @@ export default function SaveViewForm({ address, saved, shared, app_id, ...popove
             name="name"
             label={texts.name}
             help={texts.help}
-            defaultValue={saved ?? ''}
-            maxLength={name_chars_max}
+            defaultValue={own ?? shared ?? ''}
+            maxLength={limits.view_name_chars_max}
             isRequired
             autoFocus
           />

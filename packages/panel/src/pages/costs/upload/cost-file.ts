@@ -4,8 +4,16 @@ type Upload = Input<'uploadCosts'>['body']
 
 /** The fields of a cost, as `PUT /api/v1/costs` has them. */
 export const fields = [
-  ...(['day', 'partner', 'campaign', 'ad_group', 'country', 'cost', 'currency', 'clicks', 'impressions'] as const),
-]
+  'day',
+  'partner',
+  'campaign',
+  'ad_group',
+  'country',
+  'cost',
+  'currency',
+  'clicks',
+  'impressions',
+] as const
 export type Field = (typeof fields)[number]
 
 const numeric: ReadonlySet<Field> = new Set(['cost', 'clicks', 'impressions'])
@@ -28,13 +36,20 @@ const names: Record<Field, readonly string[]> = {
 export type Source = { column: string } | { text: string }
 export type Mapping = Readonly<Record<Field, Source>>
 
+interface Line {
+  /** Its row in the file; that of the heads is 1. */
+  row: number
+  /** Texts by column. */
+  texts: Readonly<Record<string, string>>
+}
+
 /** A file of costs: each line by column. */
 export interface CostFile {
   name: string
   /** Time of the figures, Unix epoch ms. */
   as_of_ms: number
   columns: string[]
-  lines: Record<string, string>[]
+  lines: Line[]
 }
 
 /** The columns that fill fields by their own names. */
@@ -65,5 +80,21 @@ export function costOf(line: Record<string, string>, mapping: Mapping): Record<s
 /** Bodies of the requests of a file, at most `lines_max` costs each. */
 export function* uploadsOf({ lines, as_of_ms }: CostFile, mapping: Mapping, lines_max: number): Generator<Upload> {
   for (let from = 0; from < lines.length; from += lines_max)
-    yield { as_of_ms, costs: lines.slice(from, from + lines_max).map((line) => costOf(line, mapping)) }
+    yield { as_of_ms, costs: lines.slice(from, from + lines_max).map(({ texts }) => costOf(texts, mapping)) }
+}
+
+/** The fields that name a cost: of two lines with the same name one would be lost. */
+const naming = ['day', 'partner', 'campaign', 'ad_group', 'country'] as const
+
+/** The rows of the first two lines that name the same cost; null: there are none. */
+export function findTwice({ lines }: Pick<CostFile, 'lines'>, mapping: Mapping): [number, number] | null {
+  const rows = new Map<string, number>()
+  for (const { row, texts } of lines) {
+    const cost = costOf(texts, mapping)
+    const key = JSON.stringify(naming.map((field) => String(cost[field] ?? '').toLowerCase()))
+    const before = rows.get(key)
+    if (before !== undefined) return [before, row]
+    rows.set(key, row)
+  }
+  return null
 }

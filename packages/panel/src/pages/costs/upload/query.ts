@@ -2,16 +2,15 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { call } from '../../../api/call.ts'
 import { serverNow } from '../../../api/clock.ts'
+import { limits } from '../../../api/declared/limits.ts'
 import { type CostFile, type Mapping, uploadsOf } from './cost-file.ts'
 
-/** Costs of one request: the most that the service takes. */
-const costs_max = 1000
 /** Above this the command does it better: it goes on after a break. */
 const lines_max = 200_000
 const rejected_shown_max = 100
 
 interface Rejected {
-  /** The first row below the heads is 2, as a spreadsheet counts. */
+  /** In the file, from 1. */
   row: number
   reason: string
 }
@@ -25,17 +24,22 @@ export interface Uploaded {
   examples: Rejected[]
 }
 
-/** Reads a file of costs: CSV, with commas, semicolons or tabs. Throws where it has no lines, or too many. */
+/** Reads a file of costs: CSV, with commas, semicolons or tabs. Throws `RangeError` where it has no lines, too many, or a broken row. */
 export async function readCostFile(file: File): Promise<CostFile> {
   const { default: papa } = await import('papaparse')
-  const { data, meta } = papa.parse<Record<string, string>>(await file.text(), {
+  const { data, meta, errors } = papa.parse<Record<string, string>>(await file.text(), {
     header: true,
-    skipEmptyLines: 'greedy',
+    skipEmptyLines: false,
   })
-  if (data.length === 0) throw new RangeError('empty')
-  if (data.length > lines_max) throw new RangeError('long')
+  const all = data.map((texts, n) => ({ row: n + 2, texts }))
+  const lines = all.filter(({ texts }) => Object.values(texts).some((text) => String(text).trim() !== ''))
+  const whole = new Set(lines.map(({ row }) => row))
+  const broken = errors.find(({ type, row = 0 }) => type !== 'Delimiter' && whole.has(row + 2))
+  if (broken !== undefined) throw new RangeError(`row ${(broken.row ?? 0) + 2}`)
+  if (lines.length === 0) throw new RangeError('empty')
+  if (lines.length > lines_max) throw new RangeError('long')
   const as_of_ms = Math.floor(Math.min(file.lastModified, serverNow()))
-  return { name: file.name, as_of_ms, columns: meta.fields ?? [], lines: data }
+  return { name: file.name, as_of_ms, columns: meta.fields ?? [], lines }
 }
 
 /** Uploads a file, a thousand lines at a time. After a failure the same may be sent again: it counts once. */
@@ -46,10 +50,12 @@ export function useUpload(app_id: string) {
     mutationFn: async ({ file, mapping }: { file: CostFile; mapping: Mapping }) => {
       let sum: Uploaded = { done: 0, accepted: 0, rejected: 0, examples: [] }
       setUploaded(sum)
-      for (const body of uploadsOf(file, mapping, costs_max)) {
+      for (const body of uploadsOf(file, mapping, limits.costs_max)) {
         const { accepted, rejected, results } = await call('uploadCosts', { params: { app_id }, body })
         const examples = results.flatMap((one, n) =>
-          one.status === 'accepted' ? [] : [{ row: sum.done + n + 2, reason: one.message ?? one.reason ?? '' }],
+          one.status === 'accepted'
+            ? []
+            : [{ row: file.lines[sum.done + n]!.row, reason: one.message ?? one.reason ?? '' }],
         )
         sum = {
           ...{ done: sum.done + results.length, accepted: sum.accepted + accepted, rejected: sum.rejected + rejected },

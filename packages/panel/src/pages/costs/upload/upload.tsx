@@ -1,10 +1,20 @@
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Button, FileTrigger } from 'react-aria-components'
 import { count } from '../../../api/numbers.ts'
 import { Choice } from '../../../parts/choice.tsx'
 import { Fault } from '../../../parts/fault.tsx'
 import { useApp } from '../../../shell/session.ts'
-import { type CostFile, costOf, type Field, fields, guess, type Mapping, needed, type Source } from './cost-file.ts'
+import {
+  type CostFile,
+  costOf,
+  type Field,
+  fields,
+  findTwice,
+  guess,
+  type Mapping,
+  needed,
+  type Source,
+} from './cost-file.ts'
 import { readCostFile, type Uploaded, useUpload } from './query.ts'
 import { texts } from './texts.ts'
 
@@ -29,10 +39,16 @@ export function Upload() {
       setFile(read)
       setMapping(guess(read.columns))
     } catch (error) {
-      setUnread(error instanceof RangeError && error.message === 'long' ? texts.tooLong : texts.noLines)
+      setUnread(
+        error instanceof RangeError
+          ? (texts.unread.get(error.message) ?? texts.broken(error.message))
+          : texts.unreadable,
+      )
     }
   }
   const missing = mapping === null ? [] : fields.filter((one) => needed.has(one) && isEmpty(mapping[one]))
+  const twice = useMemo(() => (file === null || mapping === null ? null : findTwice(file, mapping)), [file, mapping])
+  const left_out = file?.columns.filter((column) => !isMapped(column, mapping)) ?? []
   return (
     <section className="card" aria-label={texts.title}>
       <h2>{texts.title}</h2>
@@ -60,15 +76,17 @@ export function Upload() {
             ))}
           </div>
           <Preview file={file} mapping={mapping} />
+          {left_out.length > 0 && <p className="quiet">{texts.leftOut(left_out)}</p>}
+          {twice !== null && missing.length === 0 && <p role="status">{texts.twice(...twice)}</p>}
           {missing.length > 0 && <p role="status">{texts.missing(missing)}</p>}
           {upload.error !== null && <Fault error={upload.error} />}
           {uploaded !== null && !upload.isIdle && (
-            <Outcome uploaded={uploaded} of={file.lines.length} isOver={upload.isSuccess} />
+            <Outcome uploaded={uploaded} of={file.lines.length} state={upload.status} />
           )}
           <div>
             <Button
               className="button primary"
-              isDisabled={missing.length > 0}
+              isDisabled={missing.length > 0 || twice !== null}
               isPending={upload.isPending}
               onPress={() => upload.mutate({ file, mapping })}
             >
@@ -80,6 +98,9 @@ export function Upload() {
     </section>
   )
 }
+
+const isMapped = (column: string, mapping: Mapping | null) =>
+  mapping !== null && Object.values(mapping).some((source) => 'column' in source && source.column === column)
 
 const isEmpty = (source: Source) => 'text' in source && source.text.trim() === ''
 
@@ -122,7 +143,7 @@ function SourceOf({ field, columns, source, onChange }: SourceProps) {
 }
 
 function Preview({ file, mapping }: { file: CostFile; mapping: Mapping }) {
-  const lines = file.lines.slice(0, previewed).map((line) => costOf(line, mapping))
+  const lines = file.lines.slice(0, previewed).map(({ texts: line }) => costOf(line, mapping))
   return (
     <div className="scroll">
       <table className="plain-table">
@@ -152,12 +173,20 @@ function Preview({ file, mapping }: { file: CostFile; mapping: Mapping }) {
   )
 }
 
-function Outcome({ uploaded, of, isOver }: { uploaded: Uploaded; of: number; isOver: boolean }) {
+function Outcome({
+  uploaded,
+  of,
+  state,
+}: {
+  uploaded: Uploaded
+  of: number
+  state: 'pending' | 'error' | 'success' | 'idle'
+}) {
   const { done, accepted, rejected, examples } = uploaded
   return (
     <div role="status">
-      {!isOver && <progress aria-label={texts.uploading} value={done} max={of} />}
-      <p>{texts.outcome(count(accepted), count(rejected), isOver)}</p>
+      {state === 'pending' && <progress aria-label={texts.uploading} value={done} max={of} />}
+      <p>{texts.outcome(count(accepted), count(rejected), state)}</p>
       {examples.length > 0 && (
         <ul>
           {examples.map(({ row, reason }) => (
