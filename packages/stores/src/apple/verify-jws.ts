@@ -96,7 +96,8 @@ class TransactionVerifier extends SignedDataVerifier {
     const root = this.roots.find(
       ({ subject, publicKey }) => subject === intermediate.issuer && intermediate.verify(publicKey),
     )
-    if (root === undefined) throw new Fault('untrusted_chain')
+    const is_issued = leaf.issuer === intermediate.subject && leaf.verify(intermediate.publicKey)
+    if (root === undefined || !is_issued) throw new Fault('untrusted_chain')
     const all = [leaf, intermediate, root]
     const from_ms = Math.max(...all.map(({ validFrom }) => Date.parse(validFrom)))
     const until_ms = Math.min(...all.map(({ validTo }) => Date.parse(validTo)))
