@@ -185,9 +185,11 @@ async function measureOthers({ pool, servers, pid, seconds }: Part, name: string
   const rss_mb = memory()
   const heard = await servers.heard()
   const ms = heard[name]?.ms ?? []
-  if (ms.length < others_per_second * seconds * 0.9) throw new Error(`only ${ms.length} postbacks came`)
+  // What did not come in time counts as the slowest.
+  const owed = others_per_second * seconds
+  const all = [...ms, ...Array<number>(Math.max(0, owed - ms.length)).fill(Number.POSITIVE_INFINITY)]
   return {
-    ...{ p50_ms: percentile(ms, 0.5), p99_ms: percentile(ms, 0.99), rss_mb, cpu_percent },
+    ...{ p50_ms: percentile(all, 0.5), p99_ms: percentile(all, 0.99), late: owed - ms.length, rss_mb, cpu_percent },
     heard,
   }
 }

@@ -23,9 +23,9 @@ export interface TryResult {
 /**
  * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
  * its first second and one of many slow places afterwards. Partners that were not delivered to lately, quickly, have one try at once,
- * and leave half of the fast places to the others; those that failed leave half of that half. One that fails is stopped for growing times (circuit breaker). A company has at most
- * twice as many tries as places are free, and begins none of such a partner beyond as many as are free: partners which all stop to answer
- * never take every place.
+ * and leave half of the fast places to the others; those whose last try failed hold at most a quarter of them. One that fails is stopped
+ * for growing times (circuit breaker). A company has at most twice as many tries as places are free, and begins none of such a partner
+ * beyond as many as are free: partners which all stop to answer never take every place.
  */
 export function createPace(now: () => number, limit = limits) {
   const states = new Map<string, State>()
@@ -72,7 +72,7 @@ export function createPace(now: () => number, limit = limits) {
       const proven = open.filter(({ state }) => state.proven)
       const others = open
         .filter(({ state }) => !state.proven)
-        .toSorted((a, b) => isFailing(a.state) - isFailing(b.state))
+        .toSorted((a, b) => Number(isFailing(a.state)) - Number(isFailing(b.state)))
       let free = limit.partner_fast_tries_max - places.fast
       let free_unproven = Math.min(free, limit.partner_fast_tries_max / 2 - places.unproven)
       let free_failing = limit.partner_fast_tries_max / 4 - places.failing
@@ -93,7 +93,7 @@ export function createPace(now: () => number, limit = limits) {
         free_all -= max
         held.set(target.company_id, (held.get(target.company_id) ?? 0) + max)
         if (!state.proven) free_unproven -= max
-        free_failing -= max * isFailing(state)
+        if (isFailing(state)) free_failing -= max
         wanted.push({ app_id: target.app_id, partner: target.partner, max })
       }
       return wanted
@@ -109,7 +109,7 @@ export function createPace(now: () => number, limit = limits) {
       ofCompany.set(company_id, (ofCompany.get(company_id) ?? 0) + 1)
       places.fast += 1
       if (!proven) places.unproven += 1
-      places.failing += failing
+      if (failing) places.failing += 1
       const toSlow = setInterval(() => {
         if (place === 'slow' || places.slow >= limit.partner_slow_tries_max) return
         leaveFast()
@@ -119,7 +119,7 @@ export function createPace(now: () => number, limit = limits) {
       function leaveFast() {
         places.fast -= 1
         if (!proven) places.unproven -= 1
-        places.failing -= failing
+        if (failing) places.failing -= 1
       }
       return (result) => {
         clearInterval(toSlow)
@@ -152,8 +152,8 @@ export function createPace(now: () => number, limit = limits) {
 
 export type Pace = ReturnType<typeof createPace>
 
-/** 1 for a partner whose last try failed, else 0. */
-const isFailing = ({ failures }: State): number => Math.min(failures, 1)
+/** Whether the last try of a partner failed. */
+const isFailing = ({ failures }: State): boolean => failures > 0
 
 /** Partners that are remembered. */
 const states_max = 20_000

@@ -70,7 +70,12 @@ export async function openKafkaConsumption(options: ConsumeOptions, deps: KafkaC
     made.on(REQUEST, ({ payload }) => {
       if (mine() && payload.apiName === 'JoinGroup') membership?.void()
     })
-    made.on(FETCH, () => mine() && watchdog.alive())
+    made.on(FETCH, () => {
+      if (!mine()) return
+      watchdog.alive()
+      // kafkajs fetches in no join. When one fails it goes on with what it had, without heartbeats, and never joins again.
+      if (joining) rebuild('the join failed')
+    })
     made.on(HEARTBEAT, () => mine() && watchdog.alive())
     let crash: Error | null = null
     made.on(CRASH, ({ payload }) => {

@@ -36,6 +36,37 @@ function openKafkajs(hung_starts: number) {
   return { consumers, newKafka: () => ({ consumer }) as unknown as Kafka }
 }
 
+it('builds a consumer again that fetches on after a join that failed', async () => {
+  const made: Map<string, (event: object) => void>[] = []
+  const consumer = () => {
+    const listeners = new Map<string, (event: object) => void>()
+    made.push(listeners)
+    const nothing = async () => {}
+    return {
+      ...{ connect: nothing, subscribe: nothing, run: nothing, disconnect: nothing },
+      events: { GROUP_JOIN: 'join', REBALANCING: 'rebalancing', FETCH: 'fetch' },
+      on: (name: string, listen: (event: object) => void) => listeners.set(name, listen),
+    }
+  }
+  const newKafka = () => ({ consumer }) as unknown as Kafka
+  const admin = { fetchOffsets: hung, fetchTopicOffsets: hung } as unknown as Admin
+  const consumption = await openKafkaConsumption(read, { admin, logger: silent, partition_count: 1, newKafka })
+  const happens = (name: string) =>
+    made.at(-1)!.get(name)!({ payload: { memberId: 'm', memberAssignment: { t: [0] } } })
+  for (const name of ['join', 'fetch', 'rebalancing', 'join', 'fetch']) happens(name)
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
+  expect(made).toHaveLength(1)
+  for (const name of ['rebalancing', 'fetch', 'fetch']) happens(name)
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
+  expect(made).toHaveLength(2)
+  happens('fetch')
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
+  expect(made).toHaveLength(2)
+  const closing = consumption.close()
+  await vi.runAllTimersAsync()
+  await closing
+})
+
 it('does not start a consumer that connects after it was thrown away', async () => {
   const calls: string[] = []
   const connected = Promise.withResolvers<void>()
