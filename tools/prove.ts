@@ -26,11 +26,18 @@ const { values } = parseArgs({
 
 const root = join(import.meta.dirname, '..')
 type Program = readonly [file: string, ...args: string[]]
+const files: Program = ['tools/test.ts', '--project', 'prove']
+const without = (...patterns: string[]) => patterns.flatMap((pattern) => ['--exclude', pattern])
+/** One at a time: they measure what the victim waits for, and another file beside them would be one more attacker. */
+const attacks: Program = [...files, 'testing/test/attacks/attack-', '--maxWorkers', '1']
 /** Schemathesis takes minutes for few answers that fuzz does not see. Three files at once, most with a fleet each, would wait for the machine. */
-const ring: Program = ['tools/test.ts', '--project', 'prove', '--exclude', '**/schemathesis*', '--maxWorkers', '2']
-/** Files of the ring that take longest. */
-const long_files = ['**/attack-2*', '**/attack-3*', '**/orders*']
-const short: Program = [...ring, ...long_files.flatMap((file) => ['--exclude', file])]
+const others: Program = [...files, ...without('**/attack-*', '**/schemathesis*'), '--maxWorkers', '2']
+const ring = [attacks, others]
+/** Without the files that take longest. */
+const short = [
+  [...attacks, ...without('**/attack-2*', '**/attack-3*')],
+  [...others, ...without('**/orders*')],
+] as const
 const schemathesis: Program = ['tools/test.ts', '--project', 'prove', 'schemathesis']
 const mutants: Program = ['testing/mutants/main.ts']
 /** Properties, in more rounds than in `npm test`. */
@@ -38,7 +45,7 @@ const properties: Program = ['tools/test.ts', '--project', 'domain', '--project'
 const night_rounds = '4'
 const saved: Program = ['testing/saved/main.ts', 'replay']
 const night: readonly Program[] = [
-  ring,
+  ...ring,
   schemathesis,
   properties,
   saved,
@@ -54,11 +61,11 @@ if (values.help) console.info(help)
 else {
   const failed: Program[] = []
   const chosen = [
-    ...(values.short ? [short] : []),
+    ...(values.short ? short : []),
     ...(values.saved ? [saved] : []),
     ...(values.mutants ? [mutants] : []),
   ]
-  for (const program of values.night ? night : chosen.length > 0 ? chosen : [ring]) {
+  for (const program of values.night ? night : chosen.length > 0 ? chosen : ring) {
     if ((await run(program)) !== 0) failed.push(program)
   }
   for (const [file, ...args] of failed) console.error(`NOT PROVED: ${file} ${args.join(' ')}`)
