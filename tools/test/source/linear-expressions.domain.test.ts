@@ -15,7 +15,7 @@ const folders = [
 
 /** Ways to match one text that an expression may have. A quadratic one has as many as the text has characters. */
 const ways_max = 20
-const search_ms_max = 4_000
+const search_ms_max = 20_000
 
 const isLinear = (expression: RegExp): boolean =>
   isSafe(expression, { maxScore: ways_max, timeout: search_ms_max }).safe
