@@ -22,10 +22,13 @@ it('sends each line of a file once, in order, in requests of at most so many', (
   expect(sent.flatMap(({ costs }) => costs)).toEqual(lines.map((_, n) => ({ cost: n })))
 })
 
-it('finds two rows of which only one would count, whatever the case of their names', () => {
+it('finds two rows of which only one would count: the case of letters tells campaigns apart, and no partners', () => {
   const line = (row: number, day: string, partner: string) => ({ row, texts: { day, partner, ad: `${row}` } })
   const mapping = guess(['day', 'partner'])
   const apart = [line(2, '2026-06-01', 'acme'), line(4, '2026-06-02', 'acme')]
   expect(findTwice({ lines: apart }, mapping)).toBeNull()
   expect(findTwice({ lines: [...apart, line(5, '2026-06-02', 'Acme')] }, mapping)).toEqual([4, 5])
+  const ofCampaign = (row: number, campaign: string) => ({ row, texts: { day: '2026-06-01', partner: 'acme', campaign } })
+  const spellings = [ofCampaign(2, 'Spring'), ofCampaign(3, 'spring')]
+  expect(findTwice({ lines: spellings }, guess(['day', 'partner', 'campaign']))).toBeNull()
 })

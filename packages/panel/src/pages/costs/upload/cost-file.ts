@@ -85,13 +85,19 @@ export function* uploadsOf({ lines, as_of_ms }: CostFile, mapping: Mapping, line
 
 /** The fields that name a cost: of two lines with the same name one would be lost. */
 const naming = ['day', 'partner', 'campaign', 'ad_group', 'country'] as const
+/** Those that mean the same in any case of their letters. */
+const caseless: ReadonlySet<Field> = new Set(['partner', 'country'])
 
 /** The rows of the first two lines that name the same cost; null: there are none. */
 export function findTwice({ lines }: Pick<CostFile, 'lines'>, mapping: Mapping): [number, number] | null {
   const rows = new Map<string, number>()
   for (const { row, texts } of lines) {
     const cost = costOf(texts, mapping)
-    const key = JSON.stringify(naming.map((field) => String(cost[field] ?? '').toLowerCase()))
+    const nameOf = (field: Field) => {
+      const name = String(cost[field] ?? '')
+      return caseless.has(field) ? name.toLowerCase() : name
+    }
+    const key = JSON.stringify(naming.map(nameOf))
     const before = rows.get(key)
     if (before !== undefined) return [before, row]
     rows.set(key, row)
