@@ -185,7 +185,7 @@ async function measureOthers({ pool, servers, pid, seconds }: Part, name: string
   const rss_mb = memory()
   const heard = await servers.heard()
   const ms = heard[name]?.ms ?? []
-  // What did not come in time counts as the slowest.
+  // A postback that did not come in time counts as the slowest.
   const owed = others_per_second * seconds
   const all = [...ms, ...Array<number>(Math.max(0, owed - ms.length)).fill(Number.POSITIVE_INFINITY)]
   return {

@@ -28,7 +28,10 @@ it('finds two rows of which only one would count: the case of letters tells camp
   const apart = [line(2, '2026-06-01', 'acme'), line(4, '2026-06-02', 'acme')]
   expect(findTwice({ lines: apart }, mapping)).toBeNull()
   expect(findTwice({ lines: [...apart, line(5, '2026-06-02', 'Acme')] }, mapping)).toEqual([4, 5])
-  const ofCampaign = (row: number, campaign: string) => ({ row, texts: { day: '2026-06-01', partner: 'acme', campaign } })
+  const ofCampaign = (row: number, campaign: string) => ({
+    row,
+    texts: { day: '2026-06-01', partner: 'acme', campaign },
+  })
   const spellings = [ofCampaign(2, 'Spring'), ofCampaign(3, 'spring')]
   expect(findTwice({ lines: spellings }, guess(['day', 'partner', 'campaign']))).toBeNull()
 })

@@ -20,7 +20,7 @@ const words: Record<ReceiptReason, string> = {
   store_away: 'The store gave no answer.',
 }
 
-/** What a receipt is, as a sentence. */
+/** Says in a sentence what a receipt is. */
 export function receiptText({ verdict, reason }: JudgedReceipt): string {
   if (reason !== null) return words[reason]
   return verdict === 'sandbox'

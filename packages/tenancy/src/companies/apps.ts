@@ -5,6 +5,7 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
 import { removeLostSecrets } from '../secrets/attribution-secrets.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
+import { lockApp } from '../shared/room.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { addSettings, newestSettings, settingsOf } from './attribution-settings.ts'
 import { hasLinks, mustHaveStorePage } from './links.ts'
@@ -28,7 +29,7 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
   mustHaveIdShape(app_id, 'unknown_app')
   const { name, bundle_id, store_id, provider_token, development_keys, ...settings } = change
   return inTransaction(pool, async (client) => {
-    await client.query('SELECT 1 FROM apps WHERE app_id = $1 FOR NO KEY UPDATE', [app_id])
+    await lockApp(client, app_id)
     const was = await getApp(client, app_id, request.now_ms)
     await claimingStoreId(
       client.query(

@@ -7,6 +7,7 @@ import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool, PoolClient } from 'pg'
 import { type EncryptedJson, encryptedJson, readEncryptedJson } from '../secrets/encrypted-json.ts'
 import { isSecretUnreadable, type MasterKeys, type SecretBinding } from '../secrets/master-keys.ts'
+import { lockApp } from '../shared/room.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { getApp } from './apps.ts'
 import { mustHaveIdShape } from './tenants.ts'
@@ -42,7 +43,7 @@ export function setStoreCredentials(
   mustBeGood('apple.key', given.apple && appleKeyFault(given.apple.key))
   mustBeGood('google.private_key', given.google && googleKeyFault(given.google.private_key))
   return inTransaction(pool, async (client) => {
-    await client.query('SELECT 1 FROM apps WHERE app_id = $1 FOR NO KEY UPDATE', [app_id])
+    await lockApp(client, app_id)
     const app = await getApp(client, app_id, request.now_ms)
     const changes = new Map<string, 'new' | 'removed'>()
     for (const store of ['apple', 'google'] as const) {

@@ -1,7 +1,7 @@
 import { CodedError } from '@tributary/contracts/errors'
 import type { PoolClient } from 'pg'
 
-/** One of several that add at once counts what the others have added. */
+/** Locks an app: one of several that change it at once sees what the others have done. */
 export const lockApp = (client: PoolClient, app_id: string) =>
   client.query('SELECT 1 FROM apps WHERE app_id = $1 FOR NO KEY UPDATE', [app_id])
 

@@ -32,7 +32,7 @@ const note = {
 const shared = { auth: 'admin', roles: readers, over: 'app of path', tag: 'Admin', params: appParams } as const
 const path = '/admin/api/v1/apps/:app_id/notes'
 
-/** What happened on a day, shown in charts over days. */
+/** Notes on what happened on a day. Charts over days show them. */
 export const dayNoteRoutes = {
   listNotes: {
     ...{ ...shared, method: 'GET', path },
