@@ -10,10 +10,21 @@ const time_ms = z.int()
  */
 export const AppleTransaction = z.object({
   transactionId: id,
+  /** The first transaction of a subscription; the transaction itself for others. */
+  originalTransactionId: id.optional(),
   bundleId: id,
   productId: id,
+  /** `Auto-Renewable Subscription`, `Consumable` and others. */
+  type: z.string().max(limits.receipt_id_chars_max).optional(),
   environment: z.string().max(limits.receipt_id_chars_max),
   signedDate: time_ms,
+  purchaseDate: time_ms.optional(),
+  /** Thousandths of the currency; old transactions have none. */
+  price: z.int().min(0).optional(),
+  currency: z
+    .string()
+    .regex(/^[A-Z]{3}$/)
+    .optional(),
   inAppOwnershipType: z.string().optional(),
   revocationDate: time_ms.optional(),
   revocationType: z.string().optional(),
