@@ -36,6 +36,7 @@ GRANT
   INSERT ON tributary.identities_v1,
   SELECT, INSERT ON tributary.revenue_raw_v1,
   SELECT, INSERT ON tributary.transaction_keys_v1,
+  INSERT ON tributary.transaction_claims_v1,
   SELECT, INSERT ON tributary.revenue_cancelled_v1,
   INSERT ON tributary.money_days_v1,
   SELECT, INSERT ON tributary.event_keys_v1,
@@ -116,6 +117,24 @@ GRANT
   SELECT ON system.replicas
 TO tributary_postback_forwarder WITH REPLACE OPTION;
 
+-- receipt-validator: copies rows of events whose receipts it judged, and of their money.
+CREATE USER IF NOT EXISTS tributary_receipt_validator IDENTIFIED WITH sha256_password BY {receipt_validator_password:String};
+GRANT
+  SELECT ON tributary.schema_migrations_v1,
+  SELECT ON tributary.events_raw_v1,
+  SELECT ON tributary.revenue_raw_v1,
+  SELECT ON tributary.transaction_claims_v1,
+  SELECT, INSERT ON tributary.revenue_cancelled_v1,
+  SELECT, INSERT ON tributary.receipts_v1,
+  SELECT, INSERT ON tributary.receipts_by_claim_v1,
+  SELECT, INSERT ON tributary.revenue_chosen_v1,
+  SELECT ON tributary.erased_claims_v1,
+  SYSTEM SYNC REPLICA ON tributary.*,
+  SELECT ON system.replicas,
+  SELECT ON system.processes,
+  CREATE TEMPORARY TABLE, REMOTE ON *.*
+TO tributary_receipt_validator WITH REPLACE OPTION;
+
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
 CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
@@ -145,6 +164,8 @@ GRANT
   SELECT ON tributary.postback_claims_v1,
   SELECT ON tributary.postback_beaten_claims_v1,
   SELECT ON tributary.postback_publishers_v1,
+  SELECT ON tributary.receipts_v1,
+  SELECT ON tributary.revenue_chosen_v1,
   SELECT ON tributary.report_stamps_v1,
   SELECT ON tributary.settled_installs_v1,
   SELECT ON tributary.settled_uniques_v1,
@@ -183,6 +204,8 @@ GRANT
   SELECT ON tributary.install_claims_v1,
   SELECT ON tributary.installs_pending_v1,
   SELECT ON tributary.partner_deliveries_v1,
+  SELECT ON tributary.receipts_v1,
+  SELECT ON tributary.revenue_chosen_v1,
   SELECT, INSERT ON tributary.costs_v1,
   SYSTEM SYNC REPLICA ON tributary.*,
   SELECT ON system.replicas
@@ -200,6 +223,7 @@ GRANT
   SELECT, INSERT ON tributary.identities_v1,
   SELECT ON tributary.revenue_raw_v1,
   SELECT ON tributary.transaction_keys_v1,
+  SELECT ON tributary.transaction_claims_v1,
   SELECT, INSERT ON tributary.revenue_cancelled_v1,
   SELECT, INSERT ON tributary.money_days_v1,
   SELECT ON tributary.event_keys_v1,
@@ -214,6 +238,9 @@ GRANT
   SELECT ON tributary.install_claims_v1,
   SELECT ON tributary.installs_pending_v1,
   SELECT, INSERT ON tributary.partner_deliveries_v1,
+  SELECT ON tributary.receipts_v1,
+  SELECT ON tributary.receipts_by_claim_v1,
+  SELECT ON tributary.revenue_chosen_v1,
   INSERT ON tributary.report_stamps_v1,
   SELECT, INSERT ON tributary.erased_events_v1,
   SELECT, INSERT ON tributary.erased_claims_v1,
@@ -223,6 +250,7 @@ GRANT
   ALTER DELETE ON tributary.identities_v1,
   ALTER DELETE ON tributary.revenue_raw_v1,
   ALTER DELETE ON tributary.transaction_keys_v1,
+  ALTER DELETE ON tributary.transaction_claims_v1,
   ALTER DELETE ON tributary.revenue_cancelled_v1,
   ALTER DELETE ON tributary.money_days_v1,
   ALTER DELETE ON tributary.event_keys_v1,
@@ -237,6 +265,9 @@ GRANT
   ALTER DELETE ON tributary.install_claims_v1,
   ALTER DELETE ON tributary.installs_pending_v1,
   ALTER DELETE ON tributary.partner_deliveries_v1,
+  ALTER DELETE ON tributary.receipts_v1,
+  ALTER DELETE ON tributary.receipts_by_claim_v1,
+  ALTER DELETE ON tributary.revenue_chosen_v1,
   SHOW TABLES, SHOW COLUMNS ON tributary.*,
   SELECT ON system.parts,
   SYSTEM SYNC REPLICA ON tributary.*,
@@ -299,6 +330,8 @@ GRANT
   SELECT ON tributary.installs_by_day_v1,
   SELECT, INSERT ON tributary.installs_by_dimensions_v1,
   SELECT ON tributary.installs_by_key_v1,
+  SELECT ON tributary.receipts_v1,
+  SELECT ON tributary.revenue_chosen_v1,
   SELECT ON tributary.report_stamps_v1,
   SELECT, INSERT ON tributary.settled_installs_v1,
   SELECT, INSERT ON tributary.settled_uniques_v1,

@@ -72,6 +72,23 @@ GROUP BY
     app_id,
     day;
 
+CREATE MATERIALIZED VIEW chosen_money_stamps_mv_v1 TO report_stamps_v1
+(
+    `app_id` LowCardinality(String),
+    `source` String,
+    `day` Date,
+    `rows` UInt64
+)
+AS SELECT
+    app_id,
+    'money' AS source,
+    day,
+    count() AS rows
+FROM revenue_chosen_v1
+GROUP BY
+    app_id,
+    day;
+
 CREATE TABLE click_floods_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app of the links',
@@ -1068,6 +1085,86 @@ ENGINE = ReplacingMergeTree(number)
 ORDER BY app_id
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
 
+CREATE MATERIALIZED VIEW receipts_by_claim_mv_v1 TO receipts_by_claim_v1
+(
+    `app_id` LowCardinality(String),
+    `claim_key` UInt64,
+    `day` Date,
+    `install_uuid` String,
+    `event_key` UInt64,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64,
+    `dated_at_ms` Int64
+)
+AS SELECT
+    app_id,
+    claim_key,
+    day,
+    install_uuid,
+    event_key,
+    topic,
+    partition,
+    offset,
+    dated_at_ms
+FROM receipts_v1
+WHERE claim_key != 0;
+
+CREATE TABLE receipts_by_claim_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `claim_key` UInt64 COMMENT '64-bit hash of charge or refund, and of the transaction' CODEC(NONE),
+    `day` Date COMMENT 'UTC date of the event' CODEC(ZSTD(1)),
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `event_key` UInt64 COMMENT '64-bit hash of the idempotency key' CODEC(NONE),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `dated_at_ms` Int64 COMMENT 'the earlier of receipt and date of the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    INDEX by_install install_uuid TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (app_id, claim_key, day, install_uuid, event_key, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
+CREATE TABLE receipts_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `day` Date COMMENT 'UTC date of ts_ms',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `event_key` UInt64 COMMENT '64-bit hash of the idempotency key' CODEC(NONE),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `event_name` LowCardinality(String) COMMENT 'name of the event',
+    `ts_ms` Int64 COMMENT 'event time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `dated_at_ms` Int64 COMMENT 'the earlier of receipt and date of the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `source` LowCardinality(String) COMMENT 'who sent the event: sdk, s2s, bulk, or store',
+    `has_money` UInt8 COMMENT '1 when the event has revenue',
+    `currency` LowCardinality(String) COMMENT 'currency that the event states, empty without revenue',
+    `amount_micros` Int64 COMMENT 'money in micros of currency that the event states, refunds negative' CODEC(ZSTD(1)),
+    `stated_id` String COMMENT 'transaction_id of the event' CODEC(ZSTD(1)),
+    `receipt_hash` String COMMENT 'SHA-256 of the receipt, hexadecimal; empty without one' CODEC(ZSTD(1)),
+    `store` LowCardinality(String) COMMENT 'apple or google, empty when unknown',
+    `verdict` LowCardinality(String) COMMENT 'valid, invalid, sandbox or unverified',
+    `reason` LowCardinality(String) COMMENT 'why, empty when there is nothing to add',
+    `product_id` String COMMENT 'product as the store names it' CODEC(ZSTD(1)),
+    `transaction_id` String COMMENT 'transaction as the store names it' CODEC(ZSTD(1)),
+    `original_id` String COMMENT 'what all transactions of one purchase have in common' CODEC(ZSTD(1)),
+    `price_currency` LowCardinality(String) COMMENT 'currency that the store names, empty when it names no price with a rate',
+    `price_micros` Int64 COMMENT 'price in micros of price_currency, never negative' CODEC(ZSTD(1)),
+    `taken_back_ms` Int64 COMMENT 'when the store took the purchase back, Unix epoch milliseconds, 0 when it did not' CODEC(ZSTD(1)),
+    `claim_key` UInt64 COMMENT '64-bit hash of charge or refund, and of the transaction that it claims; 0 when it claims none' CODEC(NONE),
+    `judged_at_ms` Int64 COMMENT 'when it was judged, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `version` UInt64 COMMENT 'grows with each verdict on the event' CODEC(ZSTD(1)),
+    INDEX by_install install_uuid TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX by_original original_id TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (app_id, day, install_uuid, event_key, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 1024, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
 CREATE TABLE report_stamps_v1
 (
     `app_id` LowCardinality(String) COMMENT 'app that the data belongs to; /backfill counts what the settler copied',
@@ -1099,6 +1196,33 @@ CREATE TABLE revenue_cancelled_v1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, day, install_uuid, transaction_key, topic, partition, offset)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+
+CREATE TABLE revenue_chosen_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the event belongs to',
+    `day` Date COMMENT 'UTC date of ts_ms',
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `event_key` UInt64 COMMENT '64-bit hash of the idempotency key' CODEC(NONE),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    `ts_ms` Int64 COMMENT 'event time, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `correction_ms` Int64 COMMENT 'what the age of the event adds to ts_ms, in milliseconds' CODEC(ZSTD(1)),
+    `install_key` UInt64 COMMENT '64-bit hash of install_uuid, for joins and sets' CODEC(NONE),
+    `event_name` LowCardinality(String) COMMENT 'name of the event',
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `dated_at_ms` Int64 COMMENT 'the earlier of receipt and date of the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `counts` UInt8 COMMENT '1: the money counts',
+    `currency` LowCardinality(String) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `amount_micros` Int64 COMMENT 'money in micros of currency that counts, refunds negative, 0 when none does' CODEC(ZSTD(1)),
+    `price_source` LowCardinality(String) COMMENT 'who named the amount: store, event, or empty when none counts',
+    `reused` UInt8 COMMENT '1: the transaction counts for another install',
+    `version` UInt64 COMMENT 'grows with each decision on the event' CODEC(ZSTD(1)),
+    INDEX by_install install_uuid TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(version)
+ORDER BY (app_id, day, install_uuid, event_key, topic, partition, offset)
 SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW revenue_raw_mv_v1 TO revenue_raw_v1
@@ -1328,6 +1452,70 @@ CREATE TABLE settled_uniques_v1
 ENGINE = ReplacingMergeTree(stamp)
 ORDER BY (app_id, day)
 SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 64;
+
+CREATE MATERIALIZED VIEW transaction_claims_mv_v1 TO transaction_claims_v1
+(
+    `app_id` LowCardinality(String),
+    `claim_key` UInt64,
+    `day` Date,
+    `install_uuid` String,
+    `event_name` LowCardinality(String),
+    `event_key` UInt64,
+    `currency` LowCardinality(String),
+    `amount_micros` Int64,
+    `transaction_key` UInt64,
+    `claim_rank` UInt8,
+    `received_at_ms` Int64,
+    `dated_at_ms` Int64,
+    `written_at_ms` Int64,
+    `topic` LowCardinality(String),
+    `partition` UInt32,
+    `offset` UInt64
+)
+AS SELECT
+    app_id,
+    sipHash64(if((event_name IN ('subscription_refunded', 'purchase_refunded')), 'refund', 'charge'), transaction_id) AS claim_key,
+    day,
+    install_uuid,
+    event_name,
+    event_key,
+    currency,
+    assumeNotNull(revenue_micros) AS amount_micros,
+    transaction_key,
+    if(source = 'sdk', 1, 2) AS claim_rank,
+    received_at_ms,
+    least(received_at_ms, if((ts_ms = received_at_ms) AND (sent_at_ms > 0), sent_at_ms, ts_ms)) AS dated_at_ms,
+    toUnixTimestamp64Milli(now64(3)) AS written_at_ms,
+    topic,
+    partition,
+    offset
+FROM events_raw_v1
+WHERE (transaction_key != 0) AND (revenue_counts = 1) AND (revenue_micros IS NOT NULL);
+
+CREATE TABLE transaction_claims_v1
+(
+    `app_id` LowCardinality(String) COMMENT 'app that the transaction belongs to',
+    `claim_key` UInt64 COMMENT '64-bit hash of charge or refund, and transaction_id' CODEC(NONE),
+    `day` Date COMMENT 'UTC date of the event' CODEC(ZSTD(1)),
+    `install_uuid` String COMMENT 'identity made by the client SDK' CODEC(ZSTD(1)),
+    `event_name` LowCardinality(String) COMMENT 'name of the event',
+    `event_key` UInt64 COMMENT '64-bit hash of the idempotency key' CODEC(NONE),
+    `currency` LowCardinality(String) COMMENT 'ISO 4217 alpha-3 in upper case',
+    `amount_micros` Int64 COMMENT 'money in micros of currency, refunds negative' CODEC(ZSTD(1)),
+    `transaction_key` UInt64 COMMENT '64-bit hash of event_name and transaction_id' CODEC(ZSTD(1)),
+    `claim_rank` UInt8 COMMENT 'who claims the transaction: 1 SDK, 2 backend' CODEC(ZSTD(1)),
+    `received_at_ms` Int64 COMMENT 'when the gateway received the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `dated_at_ms` Int64 COMMENT 'the earlier of receipt and date of the event, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `written_at_ms` Int64 COMMENT 'when this row was written, by the clock of ClickHouse, Unix epoch milliseconds' CODEC(ZSTD(1)),
+    `topic` LowCardinality(String) COMMENT 'log position: topic',
+    `partition` UInt32 COMMENT 'log position: partition' CODEC(ZSTD(1)),
+    `offset` UInt64 COMMENT 'log position: offset' CODEC(ZSTD(1)),
+    INDEX written_at written_at_ms TYPE minmax GRANULARITY 1,
+    INDEX by_install install_uuid TYPE bloom_filter(0.01) GRANULARITY 1
+)
+ENGINE = MergeTree
+ORDER BY (app_id, claim_key)
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
 
 CREATE MATERIALIZED VIEW transaction_keys_mv_v1 TO transaction_keys_v1
 (

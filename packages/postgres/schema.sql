@@ -209,6 +209,33 @@ COMMENT ON COLUMN due_postbacks.next_try_ms IS 'Unix epoch ms; while leased the 
 COMMENT ON COLUMN due_postbacks.leased IS 'a process tries it now, or was killed in the try';
 COMMENT ON COLUMN due_postbacks.tries IS 'names the newest try: another one changes nothing any more';
 
+CREATE TABLE due_receipts (
+  app_id text NOT NULL,
+  install_uuid text NOT NULL,
+  day date NOT NULL,
+  event_key numeric(20,0) NOT NULL,
+  topic text NOT NULL,
+  partition integer NOT NULL,
+  "offset" bigint NOT NULL,
+  event_name text NOT NULL,
+  product_id text,
+  transaction_id text,
+  receipt text,
+  dated_at_ms bigint NOT NULL,
+  tried_from_ms bigint NOT NULL,
+  next_try_ms bigint NOT NULL,
+  tries integer NOT NULL DEFAULT 0,
+  lease uuid,
+  CONSTRAINT due_receipts_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT due_receipts_pkey PRIMARY KEY (app_id, topic, partition, "offset", event_key, day)
+);
+COMMENT ON TABLE due_receipts IS 'receipts that no verdict is final of, of 72 hours at most';
+COMMENT ON COLUMN due_receipts.receipt IS 'JSON of props.receipt; null: a store sent the event itself';
+COMMENT ON COLUMN due_receipts.dated_at_ms IS 'the earlier of receipt and date of its event, Unix epoch ms: an erasure takes what is dated up to its mark';
+COMMENT ON COLUMN due_receipts.tried_from_ms IS 'Unix epoch ms: the store is asked for 72 hours from then on';
+COMMENT ON COLUMN due_receipts.next_try_ms IS 'Unix epoch ms; under a lease its end';
+COMMENT ON COLUMN due_receipts.lease IS 'names the newest try: another one changes nothing any more';
+
 CREATE TABLE erased_objects (
   app_id text NOT NULL,
   audit_key text NOT NULL,
@@ -681,6 +708,18 @@ COMMENT ON COLUMN sessions.seen_at IS 'its last request, to the minute';
 COMMENT ON COLUMN sessions.proven_at IS 'when the person was last proven';
 COMMENT ON COLUMN sessions.proven_by IS 'the proof of that time';
 
+CREATE TABLE store_answers (
+  app_id text NOT NULL,
+  question text NOT NULL,
+  answer text NOT NULL,
+  until_ms bigint NOT NULL,
+  CONSTRAINT store_answers_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT store_answers_pkey PRIMARY KEY (app_id, question)
+);
+COMMENT ON TABLE store_answers IS 'answers of the stores: purchases of a day, negatives of an hour';
+COMMENT ON COLUMN store_answers.question IS 'SHA-256 of what was asked';
+COMMENT ON COLUMN store_answers.until_ms IS 'Unix epoch ms: then the store is asked again';
+
 CREATE TABLE tombstones (
   number bigint NOT NULL,
   app_id text NOT NULL,
@@ -770,6 +809,8 @@ CREATE INDEX due_postbacks_dead ON public.due_postbacks USING btree (app_id, par
 CREATE INDEX due_postbacks_due ON public.due_postbacks USING btree (app_id, partner, next_try_ms) WHERE (state = 'due'::text);
 CREATE UNIQUE INDEX due_postbacks_events ON public.due_postbacks USING btree (app_id, install_uuid, event_key) WHERE (event_key <> 'install'::text);
 CREATE INDEX due_postbacks_old ON public.due_postbacks USING btree (owed_at_ms);
+CREATE INDEX due_receipts_due ON public.due_receipts USING btree (app_id, next_try_ms);
+CREATE INDEX due_receipts_of_install ON public.due_receipts USING btree (app_id, install_uuid);
 CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
 CREATE UNIQUE INDEX jobs_one_awaited ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = ANY (ARRAY['replay'::text, 'dead_retry'::text])));
@@ -790,6 +831,7 @@ CREATE INDEX saved_views_of_person ON public.saved_views USING btree (person_id)
 CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_at);
 CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
 CREATE INDEX sessions_seen ON public.sessions USING btree (seen_at);
+CREATE INDEX store_answers_old ON public.store_answers USING btree (until_ms);
 CREATE OR REPLACE FUNCTION public.audit_company(thing text)
  RETURNS text
  LANGUAGE sql

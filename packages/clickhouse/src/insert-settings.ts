@@ -41,3 +41,9 @@ export const insertSettings = {
   input_format_allow_errors_num: 0,
   input_format_allow_errors_ratio: 0,
 } as const
+
+/** Settings of a statement that copies rows inside the engine, for tables in which a row that is put in again is there once. */
+export const copySettings = {
+  ...insertSettings,
+  ...{ insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 },
+} as const

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
 import {
   type EnvelopeFieldName,
@@ -82,6 +83,8 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
   const install = isInstall(event_name, object(event.props, 'props'))
   const { event_key, key_day } = eventKey({ install_uuid, event_id, day, install })
   const money = moneyOf(event)
+  // What a store can confirm is chosen by receipt-validator (docs/decisions/money.md#receipts-choose-what-counts).
+  const isJudged = envelope.source === 'store' || receiptOf(event) !== null
   const made: MadeColumns = {
     day,
     ts_ms,
@@ -92,10 +95,19 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
     key_day,
     revenue_micros: money?.revenue_micros ?? null,
     currency: money?.currency ?? '',
-    transaction_key: money === null ? noTransaction : moneyKey(event_name, event.transaction_id),
+    transaction_key: money === null || isJudged ? noTransaction : moneyKey(event_name, event.transaction_id),
   }
   return { made, ...sentColumns(event, envelope.platform) }
 }
+
+/** `props.receipt`; null without one. */
+export function receiptOf({ props }: ReceivedEvent): unknown {
+  if (typeof props !== 'object' || props === null || !Object.hasOwn(props, 'receipt')) return null
+  return (props as { receipt?: unknown }).receipt ?? null
+}
+
+/** SHA-256 of a receipt, which stands for it in tables: hexadecimal. */
+export const receiptHash = (receipt: unknown): string => hash('sha256', jsonText(receipt))
 
 /** The money of an event in micros, negative for a refund, and its currency; null without `revenue` (docs/rules.md#revenue). */
 export function moneyOf(event: ReceivedEvent): { revenue_micros: string; currency: string } | null {
@@ -182,6 +194,11 @@ function revenueMicros(value: unknown, event_name: string): string {
   return negative ? `-${micros}` : `${micros}`
 }
 
+function withoutReceipt(event: ReceivedEvent): unknown {
+  const receipt = receiptOf(event)
+  return receipt === null ? event.props : { ...(event.props as object), receipt: receiptHash(receipt) }
+}
+
 const noTexts = textColumns.map(() => '')
 const noJsons = jsonColumns.map(() => '{}')
 
@@ -201,7 +218,8 @@ function sentColumns(event: ReceivedEvent, platform: string): Omit<EventColumns,
     } else if (column.kind === 'text') {
       texts[column.at] = text(event[field] ?? '', field)
     } else if (column.kind === 'object') {
-      jsons[column.at] = objectText(event[field], field)
+      const value = field === 'props' ? withoutReceipt(event) : event[field]
+      jsons[column.at] = objectText(value, field)
     }
   }
   if (extra !== '') jsons[jsons.length - 1] = `{${extra}}`

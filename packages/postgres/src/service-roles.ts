@@ -97,8 +97,18 @@ export const serviceRoles = {
     partner_secrets: { select: '*' },
     due_postbacks: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
   },
+  'receipt-validator': {
+    ...erasedRights,
+    apps: { select: [...openAppColumns, 'bundle_id'] }, // not the signing secrets
+    apple_keys: { select: '*' },
+    google_accounts: { select: '*' },
+    fx_rates: { select: '*' },
+    due_receipts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    store_answers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+  },
   eraser: {
     ...erasedRights,
+    due_receipts: { select: '*', also: ['DELETE'] },
     due_postbacks: { select: '*', also: ['UPDATE', 'DELETE'] },
     company_salts: { select: '*', also: ['INSERT'] },
     tombstones: { select: '*', also: ['INSERT'] },

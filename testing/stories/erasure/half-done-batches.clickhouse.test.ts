@@ -182,7 +182,7 @@ test('an eraser waits for a sweep whose statement the engine is still at work on
   const clickhouse: typeof stage.clickhouse = {
     ...stage.clickhouse,
     async isInserting(prefix) {
-      if (!prefix.startsWith('cancel/')) return stage.clickhouse.isInserting(prefix)
+      if (!prefix.startsWith('copy/')) return stage.clickhouse.isInserting(prefix)
       expect(prefix).toContain(app_id)
       looks += 1
       return looks < 3

@@ -15,6 +15,7 @@ const words: Record<ReceiptReason, string> = {
   not_found: 'The store knows no such purchase.',
   refunded: 'It is genuine, and the store has paid the money back.',
   revoked: 'It is genuine, and the family no longer shares the purchase.',
+  reused: 'It is genuine, and counts for another install.',
   pending_purchase: 'The store waits for the payment.',
   no_credentials: 'Only the store can tell whether it is genuine, and this command asks none.',
   store_away: 'The store gave no answer.',

@@ -3,7 +3,11 @@ import { envelopeFieldNames, envelopeFields } from './event-fields.ts'
 
 export const platforms = ['ios', 'android'] as const
 export type Platform = (typeof platforms)[number]
-export const sources = ['sdk', 's2s', 'bulk'] as const
+/** Who sent an event: `store` is what a store said itself, by a notification or a receipt. */
+export const sources = ['sdk', 's2s', 'bulk', 'store'] as const
+
+/** The sources whose requests are audited as the events that they sent. */
+export type RequestSource = Exclude<(typeof sources)[number], 'store'>
 
 /** The shape of ids that we make, and of `install_uuid`. Ids become part of paths and statements, so any other text is refused. */
 export const idShape = /^[A-Za-z0-9_-]{1,64}$/

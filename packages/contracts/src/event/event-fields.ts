@@ -75,7 +75,7 @@ export const eventFields = {
     kind: 'object',
     column: 'own',
     description:
-      'Free-form properties: at most 16 KiB as JSON, 8 levels deep. Numbers are 64-bit floating-point: send ids above 2^53 as text. Of install events, attribution reads `install_referrer` (the text of the Play Store), `referrer_click_server_s`, `install_begin_server_s` and `click_id`.',
+      'Free-form properties: at most 16 KiB as JSON, 8 levels deep. `receipt` is a receipt of the App Store or Google Play and may have 32 KiB more: the store confirms the money (docs/receipts.md). A larger one is cut out, and the event accepted. Numbers are 64-bit floating-point: send ids above 2^53 as text. Of install events, attribution reads `install_referrer` (the text of the Play Store), `referrer_click_server_s`, `install_begin_server_s` and `click_id`.',
   },
   device: {
     kind: 'object',
@@ -115,7 +115,7 @@ export const envelopeFields = {
   company_id: { kind: 'id' },
   app_id: { kind: 'id' },
   platform: { kind: 'platform', description: 'Platform of the app, whatever the events say.' },
-  source: { kind: 'source', description: '/event, /s2s/event or /s2s/events/bulk.' },
+  source: { kind: 'source', description: '/event, /s2s/event, /s2s/events/bulk, or a store itself.' },
   install_uuid: { kind: 'text', description: 'The install of all events in here.' },
   received_at_ms: { kind: 'time', description: "Unix epoch ms, the gateway's clock." },
   sent_at_ms: { kind: 'client_time', description: "Unix epoch ms, the client's clock; never trusted." },

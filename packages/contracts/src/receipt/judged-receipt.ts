@@ -2,7 +2,7 @@ import type { Store } from './receipt.ts'
 
 /** Verdicts, each with the reasons that it may have (docs/receipts.md#verdicts-and-reasons). Null: nothing to add. */
 export const receiptReasons = {
-  valid: [null, 'refunded', 'revoked'],
+  valid: [null, 'refunded', 'revoked', 'reused'],
   invalid: [
     ...(['malformed', 'receipt_too_large', 'bad_signature', 'untrusted_chain', 'expired_certificate'] as const),
     ...(['wrong_bundle', 'wrong_product', 'wrong_transaction', 'wrong_environment', 'not_found'] as const),
@@ -24,4 +24,22 @@ export interface JudgedReceipt {
   transaction_id: string | null
   /** As the store names it; Google has no word for it: `Production`, `Sandbox` for test purchases. */
   environment: string | null
+}
+
+/** The same with what money and later notifications follow from. */
+export interface JudgedPurchase extends JudgedReceipt {
+  /** What all transactions of one purchase have in common: Apple's original transaction, the SHA-256 of Google's token. */
+  original_id: string | null
+  /** What the store was paid; null: it names no price. */
+  price: StorePrice | null
+  /** When the store took the purchase back, Unix epoch ms. */
+  taken_back_ms: number | null
+  /** Whether it is a subscription. */
+  is_subscription: boolean
+}
+
+export interface StorePrice {
+  amount_micros: number
+  /** ISO 4217 alpha-3 in upper case. */
+  currency: string
 }

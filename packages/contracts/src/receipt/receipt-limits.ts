@@ -2,6 +2,8 @@
 export const receiptLimits = {
   /** `props.receipt` as JSON. */
   receipt_bytes_max: 32 * 1024,
+  /** Google's tokens have about 150 characters. */
+  purchase_token_chars_max: 2048,
   /** Its product id and an id of a transaction. */
   receipt_id_chars_max: 256,
   /** A request to a store ends after this time. */

@@ -12,7 +12,10 @@ const AppReceipt = z.strictObject({ store: z.literal('apple'), app_receipt: z.st
 /** A purchase of Google Play; no `subscription` is a one-time product. Both ids stand in a path: none is a dot segment. */
 const PurchaseToken = z.strictObject({
   store: z.literal('google'),
-  purchase_token: z.string().regex(/^\w[!-~]*$/),
+  purchase_token: z
+    .string()
+    .regex(/^\w[!-~]*$/)
+    .max(limits.purchase_token_chars_max),
   product_id: z
     .string()
     .regex(/^\w[\w.-]*$/)
@@ -20,6 +23,9 @@ const PurchaseToken = z.strictObject({
   subscription: z.boolean().optional(),
 })
 export type PurchaseToken = z.infer<typeof PurchaseToken>
+
+/** Stands in the log where a receipt was too large or too deep; only the audit store has it. */
+export const cut_receipt = 'receipt_too_large'
 
 /** `props.receipt` of an event (docs/receipts.md#the-receipt-of-an-event). Nothing in it is proven. */
 export const Receipt = z.union([SignedTransaction, AppReceipt, PurchaseToken])

@@ -12,7 +12,7 @@ export const erasureTables = {
   erased_claims_v1: {
     row: 'a claim of an erased event on the money of a transaction, or the end of all claims on it',
     writers: ['eraser'],
-    readers: ['event-writer', 'report-api', 'eraser'],
+    readers: ['event-writer', 'receipt-validator', 'report-api', 'eraser'],
     personal: [],
     erased_by: { nothing: 'it has the hash of a transaction and the log position of an event' },
   },

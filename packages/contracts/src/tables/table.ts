@@ -8,6 +8,7 @@ export type TableUser =
   | 'install-writer'
   | 'postback-writer'
   | 'postback-forwarder'
+  | 'receipt-validator'
   | 'report-api'
   | 'admin-api'
   | 'eraser'

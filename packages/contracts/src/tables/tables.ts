@@ -4,6 +4,7 @@ import { costTables } from './cost-tables.ts'
 import { erasureTables } from './erasure-tables.ts'
 import { partnerTables } from './partner-tables.ts'
 import { postbackTables } from './postback-tables.ts'
+import { receiptTables, transactionClaims } from './receipt-tables.ts'
 import { activityByDay, moneyDays, settlingTables } from './report-tables.ts'
 import { type Derived, position, same, type Table } from './table.ts'
 
@@ -30,6 +31,7 @@ export const tables = {
       'install-writer',
       'postback-writer',
       'postback-forwarder',
+      'receipt-validator',
       'report-api',
       'admin-api',
       'eraser',
@@ -43,7 +45,10 @@ export const tables = {
   events_raw_v1: {
     row: 'an accepted event, once',
     writers: ['event-writer'],
-    readers: ['event-writer', 'postback-forwarder', 'report-api', 'admin-api', 'eraser', 'retention', 'settler'],
+    readers: [
+      ...(['event-writer', 'postback-forwarder', 'receipt-validator'] as const),
+      ...(['report-api', 'admin-api', 'eraser', 'retention', 'settler'] as const),
+    ],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
       ...['ip', 'user_agent', 'audit_key'],
@@ -127,7 +132,7 @@ export const tables = {
   revenue_raw_v1: {
     row: 'an event whose money counts',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['event-writer', 'receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_uuid', 'install_key', 'event_key'],
     erased_by: { with: 'events_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {
@@ -157,10 +162,11 @@ export const tables = {
       groups: { ...same('app_id', 'transaction_key', 'day', 'received_at_ms'), ...position, ...same('claim_rank') },
     },
   },
+  transaction_claims_v1: transactionClaims,
   revenue_cancelled_v1: {
     row: 'an event of revenue_raw_v1 whose money does not count after all',
-    writers: ['event-writer', 'eraser'],
-    readers: ['event-writer', 'report-api', 'admin-api', 'eraser', 'settler'],
+    writers: ['event-writer', 'receipt-validator', 'eraser'],
+    readers: ['event-writer', 'receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
     personal: ['install_uuid', 'event_key'],
     erased_by: { with: 'revenue_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     swept_from: 'transaction_keys_v1',
@@ -181,6 +187,7 @@ export const tables = {
   ...attributionTables,
   ...postbackTables,
   ...partnerTables,
+  ...receiptTables,
   ...settlingTables,
   ...erasureTables,
   ...costTables,

@@ -1,7 +1,7 @@
 import type { Envelope } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import type { EventResult } from '@tributary/contracts/event'
-import { type AcceptedEvent, echo, findEventFault, isJsonObject } from './accept-event.ts'
+import { type AcceptedEvent, cutReceipt, echo, findEventFault, isJsonObject } from './accept-event.ts'
 import { faultMessage } from './fault-message.ts'
 
 export interface BatchVerdict {
@@ -32,7 +32,7 @@ export function acceptBatch(
       verdict.results.push({ event_id: echoEventId(event), status: 'rejected', ...fault, message })
       continue
     }
-    let accepted = event as AcceptedEvent
+    let accepted = cutReceipt(event as AcceptedEvent)
     if (typeof accepted.event_id !== 'string') {
       verdict.minted[index] = mintEventId()
       accepted = { ...accepted, event_id: verdict.minted[index] }

@@ -3,6 +3,7 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { type EventFieldKind, eventFieldNames, eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
+import { cut_receipt } from '@tributary/contracts/receipt/receipt'
 import { boundJson, boundString, jsonBytes } from './bound-json.ts'
 
 /** Why an event is not accepted. `field` is set for `invalid_field` and `missing_required_fields`. */
@@ -56,7 +57,7 @@ const checks: Record<EventFieldKind, ((value: unknown) => boolean) | null> = {
   object: isBoundedObject,
 }
 const checkOf = new Map<string, (typeof checks)[EventFieldKind]>(
-  eventFieldNames.map((name) => [name, checks[eventFields[name].kind]]),
+  eventFieldNames.map((name) => [name, name === 'props' ? areBoundedProps : checks[eventFields[name].kind]]),
 )
 
 /** Walks the fields that are there, in the order they came. */
@@ -93,6 +94,26 @@ function isBoundedObject(value: unknown): boolean {
   const bound = boundJson(value, limits.object_depth_max)
   if (bound <= limits.object_json_bytes_max) return true
   return bound !== Number.POSITIVE_INFINITY && jsonBytes(value) <= limits.object_json_bytes_max
+}
+
+/** The receipt of `props` has bounds of its own (`cutReceipt`). */
+function areBoundedProps(value: unknown): boolean {
+  if (!isJsonObject(value) || !Object.hasOwn(value, 'receipt')) return isBoundedObject(value)
+  const { receipt: _receipt, ...rest } = value
+  return isBoundedObject(rest)
+}
+
+/**
+ * An accepted event as the log has it: a receipt beyond its bounds is cut out, so that it costs its event nothing
+ * (docs/receipts.md#the-receipt-of-an-event).
+ */
+export function cutReceipt<Event extends Record<string, unknown>>(event: Event): Event {
+  const { props } = event
+  if (!isJsonObject(props) || !Object.hasOwn(props, 'receipt')) return event
+  const is_bounded =
+    boundJson(props.receipt, limits.object_depth_max - 1) !== Number.POSITIVE_INFINITY &&
+    jsonBytes(props.receipt) <= limits.receipt_bytes_max
+  return is_bounded ? event : { ...event, props: { ...props, receipt: cut_receipt } }
 }
 
 /** True for what JSON calls an object. */

@@ -1,19 +1,35 @@
-import type { JudgedReceipt, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
+import type { JudgedPurchase, ReceiptReason, StorePrice } from '@tributary/contracts/receipt/judged-receipt'
 import type { AppleTransaction } from '@tributary/contracts/receipt/transactions'
-import { differs, genuine, type ReceiptBinding, withReason } from './judgement.ts'
+import { differs, genuine, type ReceiptBinding, type StoreFacts, withReason } from './judgement.ts'
 
 /**
  * The verdict of a transaction that Apple signed (docs/receipts.md#verdicts-and-reasons). What Apple has taken back stays
  * `valid`: the money was paid on its day.
  */
-export function judgeApple(transaction: AppleTransaction, binding: ReceiptBinding): JudgedReceipt {
-  const { productId: product_id, transactionId: transaction_id, environment } = transaction
-  const facts = { product_id, transaction_id, environment }
+export function judgeApple(transaction: AppleTransaction, binding: ReceiptBinding): JudgedPurchase {
+  const { environment } = transaction
+  const facts = factsOf(transaction)
   const fault = findFault(transaction, binding)
   if (fault !== null) return withReason('apple', fault, facts)
   if (environment === 'Sandbox') return genuine('apple', 'sandbox', facts)
   if (transaction.revocationDate !== undefined) return withReason('apple', takenBack(transaction), facts)
   return genuine('apple', 'valid', facts)
+}
+
+const factsOf = (transaction: AppleTransaction): StoreFacts => ({
+  product_id: transaction.productId,
+  transaction_id: transaction.transactionId,
+  environment: transaction.environment,
+  original_id: transaction.originalTransactionId ?? transaction.transactionId,
+  price: priceOf(transaction),
+  taken_back_ms: transaction.revocationDate ?? null,
+  is_subscription: /subscription/i.test(transaction.type ?? ''),
+})
+
+/** What the buyer paid: nothing for what the family of the buyer shares. Null: Apple signed it before it named prices. */
+export function priceOf({ price, currency, inAppOwnershipType }: AppleTransaction): StorePrice | null {
+  if (price === undefined || currency === undefined) return null
+  return { amount_micros: inAppOwnershipType === 'FAMILY_SHARED' ? 0 : price * 1000, currency }
 }
 
 function findFault(transaction: AppleTransaction, binding: ReceiptBinding): ReceiptReason | null {

@@ -1,4 +1,5 @@
-import type { JudgedReceipt, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
+import { hash } from 'node:crypto'
+import type { JudgedPurchase, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
 import type { PurchaseToken } from '@tributary/contracts/receipt/receipt'
 import type { ProductPurchase, SubscriptionPurchase } from '@tributary/contracts/receipt/transactions'
 import { differs, genuine, type ReceiptBinding, type StoreFacts, withReason } from './judgement.ts'
@@ -13,11 +14,13 @@ export function judgeProduct(
   { purchaseState, purchaseType, orderId, productId }: ProductPurchase,
   receipt: PurchaseToken,
   binding: ReceiptBinding,
-): JudgedReceipt {
+): JudgedPurchase {
   const is_test = purchaseType === 0
-  const facts = {
+  const facts: StoreFacts = {
     ...{ product_id: productId ?? receipt.product_id, transaction_id: orderId ?? null },
     environment: environmentOf(is_test),
+    original_id: originalIdOf(receipt.purchase_token),
+    ...{ price: null, taken_back_ms: null, is_subscription: false },
   }
   const [is_canceled, is_pending] = [purchaseState === 1, purchaseState === 2]
   const wrong = findWrong(facts, receipt, binding)
@@ -37,15 +40,17 @@ export function judgeSubscription(
   { subscriptionState, lineItems, latestOrderId, testPurchase }: SubscriptionPurchase,
   receipt: PurchaseToken,
   binding: ReceiptBinding,
-): JudgedReceipt {
+): JudgedPurchase {
   const item = lineItems.find(({ productId }) => productId === receipt.product_id)
   const newest = item?.latestSuccessfulOrderId ?? latestOrderId ?? null
   const named = binding.transaction_id ?? null
   const is_test = testPurchase !== undefined
-  const facts = {
+  const facts: StoreFacts = {
     product_id: item?.productId ?? lineItems[0]?.productId ?? null,
     transaction_id: named !== null && isOrderUpTo(named, newest) ? named : newest,
     environment: environmentOf(is_test),
+    original_id: originalIdOf(receipt.purchase_token),
+    ...{ price: null, taken_back_ms: null, is_subscription: true },
   }
   const wrong = findWrong(facts, receipt, binding)
   if (wrong === 'wrong_product') return withReason('google', wrong, facts)
@@ -55,6 +60,9 @@ export function judgeSubscription(
   if (wrong !== null) return withReason('google', wrong, facts)
   return genuine('google', is_test ? 'sandbox' : 'valid', facts)
 }
+
+/** Google names no original transaction in its notifications, but the token of the purchase. */
+export const originalIdOf = (purchase_token: string): string => hash('sha256', purchase_token)
 
 function findWrong(
   { product_id, transaction_id }: StoreFacts,

@@ -1,5 +1,5 @@
 import {
-  type JudgedReceipt,
+  type JudgedPurchase,
   type ReceiptReason,
   type ReceiptVerdict,
   receiptReasons,
@@ -10,24 +10,29 @@ import type { Store } from '@tributary/contracts/receipt/receipt'
 export interface ReceiptBinding {
   /** Bundle id or package name of the app; null: the app has none, and nothing can be compared with it. */
   bundle_id?: string | null
+  /** The store of the app's platform: an app of each may have the same bundle id. */
+  store?: Store
   /** What the event names; null: nothing. */
   product_id?: string | null
   transaction_id?: string | null
 }
 
 /** What the store named. */
-export type StoreFacts = Pick<JudgedReceipt, 'product_id' | 'transaction_id' | 'environment'>
+export type StoreFacts = Omit<JudgedPurchase, 'store' | 'verdict' | 'reason'>
 
-const nothing: StoreFacts = { product_id: null, transaction_id: null, environment: null }
+const nothing: StoreFacts = {
+  ...{ product_id: null, transaction_id: null, environment: null },
+  ...{ original_id: null, price: null, taken_back_ms: null, is_subscription: false },
+}
 
 /** A receipt with a reason, which has one verdict only (docs/receipts.md#verdicts-and-reasons). */
-export const withReason = (store: Store | null, reason: ReceiptReason, facts = nothing): JudgedReceipt => ({
+export const withReason = (store: Store | null, reason: ReceiptReason, facts = nothing): JudgedPurchase => ({
   ...{ store, verdict: verdictOf.get(reason)!, reason },
   ...facts,
 })
 
 /** A genuine receipt of a purchase that money was paid for, or of a test. */
-export const genuine = (store: Store, verdict: 'valid' | 'sandbox', facts: StoreFacts): JudgedReceipt => ({
+export const genuine = (store: Store, verdict: 'valid' | 'sandbox', facts: StoreFacts): JudgedPurchase => ({
   ...{ store, verdict, reason: null },
   ...facts,
 })

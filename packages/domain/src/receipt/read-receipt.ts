@@ -1,8 +1,9 @@
 import { limits } from '@tributary/contracts/limits'
-import { Receipt } from '@tributary/contracts/receipt/receipt'
+import { cut_receipt, Receipt } from '@tributary/contracts/receipt/receipt'
 
 /** `props.receipt` of an event, or the reason why it is none (docs/receipts.md#the-receipt-of-an-event). */
 export function readReceipt(value: unknown): Receipt | 'malformed' | 'receipt_too_large' {
+  if (value === cut_receipt) return 'receipt_too_large'
   const json = JSON.stringify(value) ?? ''
   if (Buffer.byteLength(json) > limits.receipt_bytes_max) return 'receipt_too_large'
   const read = Receipt.safeParse(value)

@@ -1,4 +1,4 @@
-import type { Envelope } from '@tributary/contracts/envelope'
+import type { RequestSource } from '@tributary/contracts/envelope'
 import { isErased } from '@tributary/domain/erasure/is-erased'
 import { type Edit, elementsOf, membersOf, type Span, splice } from './json-spans.ts'
 import { mayName, memberName } from './named-ids.ts'
@@ -7,7 +7,7 @@ import { mayName, memberName } from './named-ids.ts'
 export type MarkOf = (install_uuid: string) => number | null
 
 /** How a request came; decides the form of its audit object. */
-export type AuditSource = Envelope['source']
+export type AuditSource = RequestSource
 
 /** A request without the events of erased installs. */
 export interface ErasedRequest {

@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { copySettings } from '@tributary/clickhouse/insert-settings'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { revenueRowColumns } from '@tributary/contracts/rows'
@@ -48,8 +48,8 @@ export async function cancelBeatenClaims(
 
 const claimOf = (claim: Claimed): string => `${transactionOf(claim)}/${claim.topic}/${claim.partition}/${claim.offset}`
 
-/** Begin of the names of the statements that cancel money of an app (`isInserting`). */
-export const cancellingOf = (app_id: string): string => `cancel/${app_id}/`
+/** Begin of the names of the statements that copy money or receipts of an app (`isInserting`). */
+export const copyingOf = (app_id: string): string => `copy/${app_id}/`
 
 /**
  * The engine copies the money that is there at this moment, and never what this process has read before: it may have slept
@@ -69,9 +69,7 @@ async function cancel(clickhouse: Clickhouse, app_id: string, rows: readonly Cla
        WHERE app_id = ${textLiteral(app_id)} AND day IN (${textLiterals(some.map(({ day }) => day))})
          AND (transaction_key, topic, partition, offset) IN (${names.join(', ')})
        SETTINGS ${settingsSql(copySettings)}`,
-      { name: cancellingOf(app_id) },
+      { name: copyingOf(app_id) },
     )
   }
 }
-
-const copySettings = { ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 }

@@ -1,8 +1,8 @@
-import type { JudgedReceipt, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
+import type { JudgedPurchase, ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
 import type { PurchaseToken } from '@tributary/contracts/receipt/receipt'
 import { judgeApple } from '@tributary/domain/receipt/judge-apple'
 import { judgeProduct, judgeSubscription } from '@tributary/domain/receipt/judge-google'
-import { type ReceiptBinding, withReason } from '@tributary/domain/receipt/judgement'
+import { differs, type ReceiptBinding, withReason } from '@tributary/domain/receipt/judgement'
 import { readReceipt } from '@tributary/domain/receipt/read-receipt'
 import { transactionIdsOf } from '@tributary/stores/app-receipt'
 import type { AppStore } from '@tributary/stores/app-store'
@@ -26,9 +26,10 @@ export async function judgeReceipt(
   value: unknown,
   binding: ReceiptBinding,
   stores: ReceiptStores,
-): Promise<JudgedReceipt> {
+): Promise<JudgedPurchase> {
   const receipt = readReceipt(value)
   if (typeof receipt === 'string') return withReason(null, receipt)
+  if (differs(binding.store, receipt.store)) return withReason(receipt.store, 'wrong_bundle')
   if (receipt.store === 'google') return judgeToken(receipt, binding, stores.googlePlay)
   if ('app_receipt' in receipt) return judgeAppReceipt(receipt.app_receipt, binding, stores)
   const found = await stores.verify(receipt.jws)
@@ -40,7 +41,7 @@ async function judgeAppReceipt(
   app_receipt: string,
   binding: ReceiptBinding,
   { verify, appStore }: ReceiptStores,
-): Promise<JudgedReceipt> {
+): Promise<JudgedPurchase> {
   const ids = transactionIdsOf(app_receipt)
   if (ids.length === 0) return withReason('apple', 'malformed')
   const id = binding.transaction_id ?? ids[0]!
@@ -58,7 +59,7 @@ async function judgeToken(
   receipt: PurchaseToken,
   binding: ReceiptBinding,
   googlePlay: GooglePlay | null,
-): Promise<JudgedReceipt> {
+): Promise<JudgedPurchase> {
   if (googlePlay === null) return withReason('google', 'no_credentials')
   const said = await googlePlay.ask(receipt)
   if (typeof said === 'string') return withReason('google', reasonOf(said))

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { CodedError, type ErrorCode } from '@tributary/contracts/errors'
-import type { AcceptedEvent, EventFault } from '@tributary/domain/accept/accept-event'
+import { type AcceptedEvent, cutReceipt, type EventFault } from '@tributary/domain/accept/accept-event'
 import { faultMessage } from '@tributary/domain/accept/fault-message'
 import { faultRuleOf } from '@tributary/domain/accept/stated-attribution'
 import { type OpenRecord, openRecords } from '@tributary/gateway/event-records'
@@ -42,7 +42,7 @@ export function judgeEvent(body: Buffer, wire: Buffer, { facts, partitions, key,
   if (fault) throw toCodedError(fault, faultMessage(fault, value))
   const event_id = (value.event_id as string | null | undefined) ?? mintEventId(facts.received_at_ms)
   const body_sha256 = hash('sha256', body)
-  const event = { ...value, event_id } as AcceptedEvent
+  const event = cutReceipt({ ...value, event_id } as AcceptedEvent)
   const country = createDeviceCountry(geo)(event)
   return {
     event_id,

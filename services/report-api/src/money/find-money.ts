@@ -133,8 +133,9 @@ const compare = (a: string, b: string): number => Number(a > b) - Number(a < b)
 function findLiveSpent({ clickhouse }: Statements, app_id: string, live: readonly string[]): Promise<FxLookup[]> {
   if (live.length === 0) return Promise.resolve([])
   return clickhouse.query<FxLookup>(
-    `SELECT currency, toString(t.day) AS day FROM revenue_raw_v1 AS t
-     WHERE app_id = {app_id:String} AND t.day IN {live:Array(Date)} GROUP BY currency, t.day`,
+    `SELECT DISTINCT currency, toString(t.day) AS day FROM (
+       SELECT currency, day FROM revenue_raw_v1 WHERE app_id = {app_id:String} AND day IN {live:Array(Date)}
+       UNION ALL SELECT currency, day FROM revenue_chosen_v1 WHERE app_id = {app_id:String} AND day IN {live:Array(Date)}) AS t`,
     { app_id, live },
   )
 }

@@ -97,6 +97,11 @@ const amountsSql = (passes: string) => `
     FROM revenue_cancelled_v1 FINAL
     WHERE ${wholeWindow} AND ${passes}
     GROUP BY date, event_name, code
+    UNION ALL
+    SELECT day AS date, event_name, currency AS code, toInt64(0) AS n, sum(toInt128(amount_micros)) AS micros
+    FROM revenue_chosen_v1 FINAL
+    WHERE ${wholeWindow} AND ${passes} AND counts = 1
+    GROUP BY date, event_name, code
   )
   GROUP BY date, event_name, code`
 
@@ -144,12 +149,17 @@ async function findMissingRates(
 
 type Params = Readonly<Record<string, unknown>>
 
+const inWindow = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
+
 /** The currencies with money in the window, each with its first day. */
 const currenciesSql = (passes: string) => ({
   at_most: `
 SELECT currency, toString(min(t.day)) AS day
-FROM events_per_day_v1 AS t
-WHERE app_id = {app_id:String} AND t.day >= {first_day:Date} AND t.day <= {last_day:Date} AND notEmpty(currency) AND ${passes}
+FROM (
+  SELECT currency, day, event_name FROM events_per_day_v1 WHERE ${inWindow}
+  UNION ALL SELECT currency, day, event_name FROM revenue_chosen_v1 WHERE ${inWindow}
+) AS t
+WHERE notEmpty(currency) AND ${passes}
 GROUP BY currency
 ORDER BY currency`,
   exact: `

@@ -12,14 +12,21 @@ export const isPurchase = `event_name NOT IN (${textLiterals(refundEvents)})`
 const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
 
 /**
- * Events whose money counts: `date, ts, correction, install_key, event_name, code, amount`. `taken` is a further condition on them,
+ * Events whose money counts, with the amount that a receipt chose where one did: `date, ts, correction, install_key, event_name, code, amount`. `taken` is a further condition on them,
  * and `more` holds further columns, each after a comma.
  */
-export const countedSql = (at: DaysOfApp, taken = '1', more = ''): string => `
-      SELECT day AS date, ts_ms AS ts, correction_ms AS correction, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}
+export function countedSql(at: DaysOfApp, taken = '1', more = ''): string {
+  const columns = `day AS date, ts_ms AS ts, correction_ms AS correction, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}`
+  return `
+      SELECT ${columns}
       FROM revenue_raw_v1
       WHERE ${onDays(at)} AND ${taken}
-        AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})`
+        AND ${moneyKey} NOT IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${onDays(at)})
+      UNION ALL
+      SELECT ${columns}
+      FROM revenue_chosen_v1 FINAL
+      WHERE ${onDays(at)} AND ${taken} AND counts = 1`
+}
 
 /**
  * The newest verdict of each install with money: `install_key, verdict, installed_on, installed_ms, again`. The table is a set:

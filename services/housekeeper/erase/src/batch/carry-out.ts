@@ -5,16 +5,18 @@ import { textLiteral } from '@tributary/clickhouse/literals'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import type { StampSource } from '@tributary/contracts/report-tables'
 import type { Table } from '@tributary/contracts/table'
-import { sweptFrom, tableNames, tables } from '@tributary/contracts/tables'
+import { type TableName, tableNames, tables } from '@tributary/contracts/tables'
 import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import { readRawExpired, refillSets } from '@tributary/tables/events/raw-expired'
-import { cancelBeatenClaims, cancellingOf } from '@tributary/tables/money/cancel-beaten-claims'
+import { cancelBeatenClaims, copyingOf } from '@tributary/tables/money/cancel-beaten-claims'
 import { claimColumns } from '@tributary/tables/money/transaction-keys'
 import { blankDeliveries } from '@tributary/tables/partners/deliveries'
 import { addStamps, bumpMoneyDays } from '@tributary/tables/settled/bump-stamps'
 import type { BatchPlan, StoredBatch } from './batch.ts'
 import { deleteRows } from './delete-rows.ts'
+import { findReceiptRows, receiptTableNames } from './find-receipts.ts'
 import { makeAgain } from './make-again.ts'
+import { keysOf } from './row-keys.ts'
 
 export interface CarryOutDeps {
   clickhouse: Clickhouse
@@ -47,11 +49,11 @@ export async function carryOut(
   // 3. The rows go. A crash now: the rest of them goes when the batch comes again.
   const views = await readViewSources(clickhouse)
   for (const table of deleteOrder) {
+    // Events and their money are gone, so a statement that begins now copies nothing of them.
+    if (table === copied[0]) await endCopying({ clickhouse, beforeStep }, app_id, plan)
     const keys = plan.deletes[table]
     if (keys === undefined) continue
-    const { erased_by, swept_from }: Table = tables[table]
-    // The money itself is gone, so a statement that begins now cancels none of it.
-    if (swept_from !== undefined) await endCancelling({ clickhouse, beforeStep }, app_id, plan)
+    const { erased_by }: Table = tables[table]
     if (table === 'partner_deliveries_v1') {
       await beforeStep(`blank ${table}`)
       await blankDeliveries(clickhouse, app_id, keys.rows, name)
@@ -62,6 +64,13 @@ export async function carryOut(
     // Even if the lease is lost: the delete may have been late, and taken rows of a new life.
     atStep?.(`make ${table} again`)
     await makeAgain(clickhouse, views.get(table)!, { app_id, installs }, keys, name)
+  }
+  // What was copied since the batch was planned.
+  await beforeStep('delete copied receipts')
+  const late = await findReceiptRows(clickhouse, app_id, installs)
+  for (const table of receiptTableNames) {
+    const keys = keysOf(table, late[table])
+    if (keys !== null) await deleteRows(clickhouse, table, app_id, keys, name)
   }
   await refillMarkedSets({ clickhouse, beforeStep }, app_id, plan)
   // 4. The counters are whole from now on: a comparison of tables expects no difference any more.
@@ -75,18 +84,23 @@ export async function carryOut(
   await redecisions.add(plan.neighbours.map((install_uuid) => ({ app_id, install_uuid })))
 }
 
-/** Tables in the order of their deletes: those that a sweep fills come last. A stored plan has no certain order. */
-const deleteOrder = tableNames.toSorted((a, b) => Number(a in sweptFrom) - Number(b in sweptFrom))
+/** Tables that the engine copies rows of events into, when others ask it to. */
+const copied: readonly TableName[] = [
+  'revenue_cancelled_v1',
+  ...receiptTableNames.filter((name) => name !== 'transaction_claims_v1'),
+]
+/** Tables in the order of their deletes: copies come last. A stored plan has no certain order. */
+const deleteOrder = [...tableNames.filter((name) => !copied.includes(name)), ...copied]
 
 /** Pause between two checks whether statements of others have ended; each takes milliseconds. */
 const look_pause_ms = 20
 
 /**
- * Cancels the money of claims that had lost to an erased one, so that none of them wins, and waits until no statement cancels
- * money of the app. The delete after it therefore takes all cancelled money of the installs
+ * Cancels the money of claims that had lost to an erased one, so that none of them wins, and waits until no statement copies
+ * money or receipts of the app. The deletes after it therefore take all copies of the installs
  * (docs/decisions/money.md#the-engine-copies-cancelled-money).
  */
-async function endCancelling(
+async function endCopying(
   { clickhouse, beforeStep }: Pick<CarryOutDeps, 'clickhouse' | 'beforeStep'>,
   app_id: string,
   { closed }: BatchPlan,
@@ -94,7 +108,7 @@ async function endCancelling(
   await beforeStep('cancel')
   const lookups = closed.map((transaction_key) => ({ app_id, transaction_key }))
   await cancelBeatenClaims(clickhouse, lookups, { again: true })
-  while (await clickhouse.isInserting(cancellingOf(app_id))) {
+  while (await clickhouse.isInserting(copyingOf(app_id))) {
     await pause(look_pause_ms)
     await beforeStep('cancelled')
   }

@@ -41,7 +41,7 @@ const toClaim = ({ transaction_key, day, received_at_ms, topic, partition, offse
 })
 
 /** The claim that beats all others, at no place of a log. Its day is that of no event. */
-const closing = (transaction_key: string): ErasedClaim => ({
+export const closing = (transaction_key: string): ErasedClaim => ({
   ...{ transaction_key, day: '1970-01-01', received_at_ms: 0, topic: '', partition: 0, offset: 0 },
   claim_rank: claimRanks.closed,
 })

@@ -1,14 +1,11 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { insertSettings } from '@tributary/clickhouse/insert-settings'
+import { copySettings } from '@tributary/clickhouse/insert-settings'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import type { ViewSource } from '@tributary/clickhouse/schema/view-sources'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { RowKeys, StoredBatch } from './batch.ts'
 import { ofInstalls } from './sql.ts'
-
-/** Each row that is put in again is there once, or stands for the same. */
-const settings = { ...insertSettings, insert_deduplicate: 0, deduplicate_insert: 'disable', max_threads: 1 }
 
 /**
  * Fills the rows of a table again from what remains in its source, by its view: a day may hold a life before the mark and one
@@ -34,7 +31,7 @@ export async function makeAgain(
   if (row!.found === 0) return
   const columns = view.columns.join(', ')
   await clickhouse.command(
-    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(remaining)}) SETTINGS ${settingsSql(settings)}`,
+    `INSERT INTO ${view.target} (${columns}) SELECT ${columns} FROM (${view.selectFrom(remaining)}) SETTINGS ${settingsSql(copySettings)}`,
     { name },
   )
 }

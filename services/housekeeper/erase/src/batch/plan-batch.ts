@@ -2,9 +2,10 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import { findExpiredDays } from '@tributary/tables/events/raw-expired'
 import type { BatchPlan, ErasedEvents, StoredBatch } from './batch.ts'
-import { findErasedClaims } from './erased-claims.ts'
+import { closing, findErasedClaims } from './erased-claims.ts'
 import { findExpired, type MoneyRow } from './find-expired.ts'
 import { findNeighbours } from './find-neighbours.ts'
+import { findClosedClaims, findReceiptRows } from './find-receipts.ts'
 import {
   type ActiveDay,
   type EventToErase,
@@ -35,9 +36,17 @@ export async function planBatch(
   const isLast = !full && events.length + expiring < rows_max && verdicts.length < rows_max
   const identities = isLast ? await findIdentities(clickhouse, app_id, installs) : []
   const deliveries = await findDeliveries(clickhouse, app_id, installs)
-  const drains = isLast && identities.length < rows_max && deliveries.length < rows_max
+  const receipts = await findReceiptRows(clickhouse, app_id, installs)
+  const receiptRows = Object.values(receipts).map((rows) => rows.length)
+  const drains = isLast && [identities.length, deliveries.length, ...receiptRows].every((rows) => rows < rows_max)
   const singles =
-    expired.keys.length + verdicts.length + facts.length + clickRows.length + identities.length + deliveries.length
+    expired.keys.length +
+    verdicts.length +
+    facts.length +
+    clickRows.length +
+    identities.length +
+    deliveries.length +
+    sumOf(receiptRows)
   if (events.length + expiring + singles === 0) return null
   const found = { facts: facts.map(({ fact }) => fact), clicks: clickRows }
   const expiredDays = await findExpiredDays(clickhouse, app_id, days(events))
@@ -48,18 +57,24 @@ export async function planBatch(
     clicks: clickRows,
     identities,
     deliveries,
+    receipts,
     expired,
     expiredDays,
   })
+  const erased = await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])
+  const closed = await findClosedClaims(clickhouse, app_id, installs)
   return {
     drains,
     ...{ deletes: deletes.keys, counts: deletes.counts },
     events: sumEvents(events, expiredDays),
-    ...(await findErasedClaims(clickhouse, app_id, [...events, ...expired.money])),
+    claims: [...erased.claims, ...closed.map(closing)],
+    closed: [...erased.closed, ...closed],
     stamps: stampsOf([...events, ...expired.activity], [...events, ...expired.money], verdicts, clickRows),
     neighbours: await findNeighbours(clickhouse, app_id, installs, found),
   }
 }
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
 
 /** What counters take off. Sums and sets of an expired day stay together: nothing tells what else a set has counted. */
 function sumEvents(events: readonly EventToErase[], expiredDays: ReadonlySet<string>): ErasedEvents[] {

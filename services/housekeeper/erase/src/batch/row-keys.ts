@@ -3,6 +3,7 @@ import { type TableName, tables } from '@tributary/contracts/tables'
 import { noTransaction } from '@tributary/domain/event-key'
 import type { RowKeys } from './batch.ts'
 import type { ExpiredRows } from './find-expired.ts'
+import type { ReceiptRows } from './find-receipts.ts'
 import type { ClickRow, DeliveryRow, EventToErase, FactRow, findIdentities, VerdictRow } from './find-rows.ts'
 
 type Value = string | number
@@ -23,6 +24,7 @@ export interface FoundRows {
   clicks: ClickRow[]
   identities: Awaited<ReturnType<typeof findIdentities>>
   deliveries: DeliveryRow[]
+  receipts: ReceiptRows
   /** UTC days of events whose sums and sets of installs stay. */
   expiredDays: ReadonlySet<string>
 }
@@ -35,6 +37,7 @@ export function deletesOf({
   clicks,
   identities,
   deliveries,
+  receipts,
   expired,
   expiredDays,
 }: FoundRows): Deletes {
@@ -62,6 +65,7 @@ export function deletesOf({
     clicks_raw_v1: clicks,
     click_keys_v1: clicks.flatMap(withKeys),
     partner_deliveries_v1: deliveries,
+    ...receipts,
     // The last one: a writer that had looked at a claim before it went may still cancel it.
     revenue_cancelled_v1: claims,
   }
@@ -84,11 +88,21 @@ const withKeys = <Row extends { match_keys: readonly string[] }>(row: Row) =>
 /** It has few of the rows that are deleted from it. A certificate does not count these. */
 const perhaps = 'revenue_cancelled_v1' satisfies ErasedName
 
-function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly Named[]): void {
-  if (rows.length === 0) return
+/** The rows by the columns that name them; null without any. */
+export function keysOf(table: ErasedName, rows: readonly object[]): RowKeys | null {
   const columns = columnsOf(table)
-  const byKey = new Map(rows.map((row) => [JSON.stringify(columns.map((name) => valueIn(row, name))), row]))
-  keys[table] = { columns, rows: [...byKey.keys()].map((key) => JSON.parse(key) as Value[]) }
+  const byKey = rowsByKey(columns, rows as readonly Named[])
+  return rows.length === 0 ? null : { columns, rows: [...byKey.keys()].map((key) => JSON.parse(key) as Value[]) }
+}
+
+const rowsByKey = (columns: readonly string[], rows: readonly Named[]): Map<string, Named> =>
+  new Map(rows.map((row) => [JSON.stringify(columns.map((name) => valueIn(row, name))), row]))
+
+function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly Named[]): void {
+  const named = keysOf(table, rows)
+  if (named === null) return
+  keys[table] = named
+  const byKey = rowsByKey(named.columns, rows)
   if (table === perhaps) return
   for (const { install_uuid } of byKey.values()) {
     const own = counts[install_uuid] ?? {}

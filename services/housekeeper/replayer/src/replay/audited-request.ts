@@ -1,6 +1,6 @@
-import type { Envelope, EnvelopeFacts } from '@tributary/contracts/envelope'
+import type { EnvelopeFacts, RequestSource } from '@tributary/contracts/envelope'
 import { acceptBatch, type BatchVerdict } from '@tributary/domain/accept/accept-batch'
-import { type AcceptedEvent, isJsonObject } from '@tributary/domain/accept/accept-event'
+import { type AcceptedEvent, cutReceipt, isJsonObject } from '@tributary/domain/accept/accept-event'
 import { toSdkBatch } from '@tributary/domain/accept/sdk-batch'
 import { faultRuleOf } from '@tributary/domain/accept/stated-attribution'
 import { byInstallAndCountry } from '@tributary/gateway/shared-envelopes'
@@ -34,7 +34,7 @@ export const readRequest = (json: Buffer): AuditedRequest => AuditedRequest.pars
 
 export interface RequestOrigin extends AppFacts {
   app_id: string
-  source: Envelope['source']
+  source: RequestSource
   audit_key: string
 }
 
@@ -72,7 +72,7 @@ interface Accepted {
 
 const none: ReadonlySet<string> = new Set()
 
-const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Tally) => Accepted> = {
+const acceptedBy: Record<RequestSource, (request: AuditedRequest, tally: Tally) => Accepted> = {
   sdk({ body, received_at_ms }, tally) {
     const { events, sent_at_ms } = toSdkBatch(body)
     const verdict = acceptBatch(events, 'sdk', received_at_ms, noId)
@@ -101,7 +101,7 @@ const acceptedBy: Record<Envelope['source'], (request: AuditedRequest, tally: Ta
     const event = own ? body : { ...body, event_id }
     if (event_id === undefined && !own) tally.doubt('without_id')
     else if (faultRuleOf(request)(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
-    else return { events: [event as AcceptedEvent], minted: own ? none : new Set([event_id!]) }
+    else return { events: [cutReceipt(event as AcceptedEvent)], minted: own ? none : new Set([event_id!]) }
     return { events: [], minted: none }
   },
 }

@@ -2,7 +2,7 @@ import { dayFolders, objectsIn, requestDays, sdkDays, serverApps } from '@tribut
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { objectLines } from '@tributary/audit-store/object-lines'
 import { readAhead } from '@tributary/audit-store/read-ahead'
-import type { Envelope } from '@tributary/contracts/envelope'
+import type { RequestSource } from '@tributary/contracts/envelope'
 import { serverEventAuditKeys } from '@tributary/domain/audit-name'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Pause } from '@tributary/service-kit/service/pauses'
@@ -101,7 +101,7 @@ async function* requestsOf(deps: ReadAuditDeps, app: AppFacts & { app_id: string
 }
 
 interface Fetched {
-  source: Envelope['source']
+  source: RequestSource
   key: string | null
   content: Buffer | null
   app_id: string
