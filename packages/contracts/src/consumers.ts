@@ -33,6 +33,7 @@ export const consumers = {
     pins_tombstones: { by: 'install' },
   },
   eventForwarder: { name: 'event-forwarder', topic: topics.eventsAccepted, pins_tombstones: { by: 'install' } },
+  receiptValidator: { name: 'receipt-validator', topic: topics.eventsAccepted, pins_tombstones: { by: 'install' } },
   postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
   eraser: { name: 'eraser', topic: topics.erasuresRequested },
 } as const satisfies Record<string, ConsumerGroup>

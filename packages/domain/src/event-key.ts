@@ -44,6 +44,9 @@ export const noTransaction = '0'
 export const transactionKey = (event_name: string, transaction_id: string): string =>
   first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
 
+/** Stands for the transaction of an event that a store can confirm: no other event has it. */
+export const receiptKey = (event_key: string, day: string): string => first8Bytes(`receipt\0${event_key}\0${day}`)
+
 /** Anybody who holds an app can send SDK events; a backend has a server key. */
 export const claimRank = (source: Envelope['source']): number =>
   source === 'sdk' ? claimRanks.sdk : claimRanks.backend

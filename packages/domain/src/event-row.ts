@@ -18,7 +18,7 @@ import {
   textColumns,
 } from '@tributary/contracts/rows'
 import { jsonText } from './accept/json-text.ts'
-import { eventKey, isInstall, noTransaction, transactionKey } from './event-key.ts'
+import { eventKey, isInstall, noTransaction, receiptKey, transactionKey } from './event-key.ts'
 import { clockCorrection } from './install-time.ts'
 import { utcDay } from './utc-day.ts'
 
@@ -85,6 +85,7 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
   const money = moneyOf(event)
   // What a store can confirm is chosen by receipt-validator (docs/decisions/money.md#receipts-choose-what-counts).
   const isJudged = envelope.source === 'store' || receiptOf(event) !== null
+  const keyOfMoney = () => (isJudged ? receiptKey(event_key, day) : moneyKey(event_name, event.transaction_id))
   const made: MadeColumns = {
     day,
     ts_ms,
@@ -95,7 +96,7 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
     key_day,
     revenue_micros: money?.revenue_micros ?? null,
     currency: money?.currency ?? '',
-    transaction_key: money === null || isJudged ? noTransaction : moneyKey(event_name, event.transaction_id),
+    transaction_key: money === null ? noTransaction : keyOfMoney(),
   }
   return { made, ...sentColumns(event, envelope.platform) }
 }

@@ -11,6 +11,7 @@ CREATE TABLE due_receipts (
   product_id text,
   transaction_id text,
   receipt text,
+  asks text CHECK (asks IN ('apple', 'google')),
   dated_at_ms bigint NOT NULL,
   tried_from_ms bigint NOT NULL,
   next_try_ms bigint NOT NULL,
@@ -22,6 +23,7 @@ CREATE INDEX due_receipts_due ON due_receipts (app_id, next_try_ms);
 CREATE INDEX due_receipts_of_install ON due_receipts (app_id, install_uuid);
 COMMENT ON TABLE due_receipts IS 'receipts that no verdict is final of, of 72 hours at most';
 COMMENT ON COLUMN due_receipts.receipt IS 'JSON of props.receipt; null: a store sent the event itself';
+COMMENT ON COLUMN due_receipts.asks IS 'the store that has to be asked; null: the receipt proves itself';
 COMMENT ON COLUMN due_receipts.dated_at_ms IS 'the earlier of receipt and date of its event, Unix epoch ms: an erasure takes what is dated up to its mark';
 COMMENT ON COLUMN due_receipts.tried_from_ms IS 'Unix epoch ms: the store is asked for 72 hours from then on';
 COMMENT ON COLUMN due_receipts.next_try_ms IS 'Unix epoch ms; under a lease its end';

@@ -164,6 +164,7 @@ export const serviceRoles = {
     },
   },
   'admin-api': {
+    due_receipts: { select: '*', update: ['next_try_ms'] },
     schema_migrations: { select: '*' },
     companies: { select: '*', also: ['INSERT', 'UPDATE'] },
     apps: { select: '*', also: ['INSERT', 'UPDATE'] },

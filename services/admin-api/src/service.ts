@@ -15,6 +15,7 @@ import { startJobs } from '@tributary/service-kit/service/every'
 import { systemStatus } from '@tributary/service-kit/service/system-status'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
 import { openCosts } from '@tributary/tables/costs/store-costs'
+import { readReceiptBacklog } from '@tributary/tables/receipts/due-receipts'
 import { openLinkMails } from '@tributary/tenancy/people/mail/link-mails'
 import { mailerOf } from '@tributary/tenancy/people/mail/mailer'
 import { identityProviderOf } from '@tributary/tenancy/people/oidc/identity-provider'
@@ -90,7 +91,14 @@ export const service = defineService({
   ],
   routes: async (context) => async (app) => {
     const { postgres: pool, redecisions, config } = context
-    const backlogs = new Map([[consumers.installAttributor.name, redecisions.backlog]])
+    const unjudged = async () => {
+      const { unjudged: count, oldest_unjudged_ms: oldest_ms } = await readReceiptBacklog(pool)
+      return { count, oldest_ms }
+    }
+    const backlogs = new Map([
+      [consumers.installAttributor.name, redecisions.backlog],
+      [consumers.receiptValidator.name, unjudged],
+    ])
     const status = () => systemStatus({ ...context, consumers: Object.values(consumers), backlogs })
     const documents = openDocuments()
     await app.register(apiDocs(documents))

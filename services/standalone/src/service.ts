@@ -14,6 +14,7 @@ import { startPanelBuild } from '@tributary/panel/start-build'
 import { service as postbackForwarder } from '@tributary/postback-forwarder/service'
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as postbackWriter } from '@tributary/postback-writer/service'
+import { service as receiptValidator } from '@tributary/receipt-validator/service'
 import { service as replayer } from '@tributary/replayer/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { service as retention } from '@tributary/retention/service'
@@ -50,6 +51,7 @@ export const services = [
   installAttributor,
   installWriter,
   postbackForwarder,
+  receiptValidator,
   postbackWriter,
   eraser,
   replayer,

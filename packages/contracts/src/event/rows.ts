@@ -76,11 +76,11 @@ export const eventRowColumns: readonly (keyof EventRow)[] = [
 export const storedEventColumns = [...eventRowColumns, 'stored_at_ms'] as const
 
 /**
- * The ranks of claims on one transaction: the money of the highest rank counts, in any order of arrival. Nothing produces `receipt` yet.
- * `closed` beats all claims: the money of the best one was erased. The view `revenue_raw_mv_v1` computes the same numbers from `source`; a
- * test compares both.
+ * The ranks of claims on one transaction: the money of the highest rank counts, in any order of arrival. `closed` beats all claims: the
+ * money of the best one was erased. The view `revenue_raw_mv_v1` computes the numbers of SDKs and backends from `source`; a test compares
+ * both. Those of stores stand in no table: `chooseClaims` knows them by the verdicts.
  */
-export const claimRanks = { sdk: 1, backend: 2, receipt: 3, closed: 255 } as const
+export const claimRanks = { sdk: 1, backend: 2, receipt: 3, store: 4, closed: 255 } as const
 
 /** Events whose money is subtracted (docs/rules.md#revenue). They are no purchases. */
 export const refundEvents: readonly string[] = ['subscription_refunded', 'purchase_refunded']

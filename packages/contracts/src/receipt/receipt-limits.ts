@@ -6,6 +6,18 @@ export const receiptLimits = {
   purchase_token_chars_max: 2048,
   /** Its product id and an id of a transaction. */
   receipt_id_chars_max: 256,
+  /** A store is asked for a verdict for so long; then the last one stays. */
+  receipt_tries_ms_max: 72 * 3_600_000,
+  /** A process that was killed delays the receipts that it had in hand for so long. */
+  receipt_lease_ms: 120_000,
+  /** Pauses between two tries: they double. */
+  receipt_retry_ms_min: 1000,
+  receipt_retry_ms_max: 60_000,
+  /** Requests of a process for an app to one store in a second, within the quota of both stores. */
+  store_requests_per_s_max: 40,
+  /** A store's answer about a purchase, and one that knows none, are kept for so long. */
+  store_answer_kept_ms: 86_400_000,
+  store_denial_kept_ms: 3_600_000,
   /** A request to a store ends after this time. */
   store_request_ms_max: 10_000,
   /** A connection to a store is made within this time. */

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Platform } from '../event/envelope.ts'
 import { limits } from '../limits.ts'
 
 /** The stores that sell what apps are paid for. */
@@ -30,3 +31,6 @@ export const cut_receipt = 'receipt_too_large'
 /** `props.receipt` of an event (docs/receipts.md#the-receipt-of-an-event). Nothing in it is proven. */
 export const Receipt = z.union([SignedTransaction, AppReceipt, PurchaseToken])
 export type Receipt = z.infer<typeof Receipt>
+
+/** The store of a platform. */
+export const storeOf = (platform: Platform): Store => (platform === 'ios' ? 'apple' : 'google')

@@ -12,7 +12,9 @@ export const transactionClaims = {
   erased_by: { look_up: [...place, 'claim_key'] },
   derived: {
     from: 'events_raw_v1',
-    where: 'transaction_key != 0 AND revenue_counts = 1 AND revenue_micros IS NOT NULL',
+    // event-writer stores the hash of a receipt, a string.
+    where:
+      "transaction_key != 0 AND revenue_counts = 1 AND revenue_micros IS NOT NULL AND source != 'store' AND JSONType(props, 'receipt') != 'String'",
     known_by: 'positions',
     groups: {
       app_id: 'app_id',

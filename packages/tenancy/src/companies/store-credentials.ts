@@ -1,5 +1,6 @@
 import type { App } from '@tributary/contracts/admin/apps'
 import type { SetStoreCredentials } from '@tributary/contracts/admin/stores'
+import type { Platform } from '@tributary/contracts/envelope'
 import { CodedError } from '@tributary/contracts/errors'
 import { AppleKey, ServiceAccount } from '@tributary/contracts/receipt/store-credentials'
 import { appleKeyFault, googleKeyFault } from '@tributary/domain/receipt/credential-faults'
@@ -19,6 +20,8 @@ interface Deps {
 
 /** The credentials of an app; null where none are set, or their master key is not given. */
 export interface StoreCredentials {
+  company_id: string
+  platform: Platform
   bundle_id: string | null
   apple: AppleKey | null
   google: ServiceAccount | null
@@ -54,6 +57,8 @@ export function setStoreCredentials(
     }
     const action = { action: 'app.set_store_credentials', subject: app_id, detail: Object.fromEntries(changes) }
     if (changes.size > 0) await recordAdminAction(client, request, action)
+    // What waited for credentials waits no longer.
+    await client.query('UPDATE due_receipts SET next_try_ms = 0 WHERE app_id = $1', [app_id])
     return getApp(client, app_id, request.now_ms)
   })
 }
@@ -85,11 +90,12 @@ async function put(
 export async function readStoreCredentials({ pool, masterKeys }: Deps, app_id: string): Promise<StoreCredentials> {
   const { rows } = await pool.query<{
     company_id: string
+    platform: Platform
     bundle_id: string | null
     apple: EncryptedJson | null
     google: EncryptedJson | null
   }>(
-    `SELECT a.company_id, nullif(a.bundle_id, '') AS bundle_id, ${encryptedJson('k')} AS apple,
+    `SELECT a.company_id, a.platform, nullif(a.bundle_id, '') AS bundle_id, ${encryptedJson('k')} AS apple,
             ${encryptedJson('g')} AS google
      FROM apps a LEFT JOIN apple_keys k USING (app_id) LEFT JOIN google_accounts g USING (app_id)
      WHERE a.app_id = $1`,
@@ -110,6 +116,7 @@ export async function readStoreCredentials({ pool, masterKeys }: Deps, app_id: s
   }
   const [apple, google] = [open('apple'), open('google')]
   return {
+    ...{ company_id: row.company_id, platform: row.platform },
     bundle_id: row.bundle_id,
     apple: apple === null ? null : AppleKey.parse(apple),
     google: google === null ? null : ServiceAccount.parse(google),

@@ -1,0 +1,115 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { choiceOf, chooseClaims, countsNothing } from '@tributary/domain/money/choose-claims'
+import { afterRunning } from '@tributary/postgres/one-at-a-time'
+import type { Pool } from 'pg'
+import { type ChosenEvent, writeChoices } from './chosen-rows.ts'
+import { placeOf, versionAfter } from './event-places.ts'
+import { claimOf, findClaims } from './find-claims.ts'
+import { claimedId, findVerdicts, type JudgedEvent, type VerdictRow, writeVerdicts } from './verdict-rows.ts'
+
+export interface ChooseDeps {
+  clickhouse: Pick<Clickhouse, 'query' | 'command'>
+  postgres: Pool
+  now(): number
+}
+
+interface ChooseOptions {
+  /** Some of it may have been done before, by a process that was killed. */
+  again?: boolean
+  /** Tests have it called before each step; throwing is the crash. */
+  crash?(step: 'verdicts' | 'money'): void
+}
+
+/** A verdict as it stands now, and what counts of its event. */
+export interface ReceiptAsItStands {
+  row: VerdictRow
+  /** Null without money. */
+  chosen: ChosenEvent | null
+}
+
+/**
+ * Stores verdicts on events of an app and lets the money follow: which claims count now that may have changed. One process at a time
+ * does it for an app, so that the newest choice follows from all verdicts
+ * (docs/decisions/money.md#receipts-choose-what-counts). May be repeated; events that were erased meanwhile are left out. Gives back the
+ * verdicts as they stand, by `placeOf`: a store that is away takes no verdict back.
+ */
+export function judgeMoney(
+  deps: ChooseDeps,
+  app_id: string,
+  judged: readonly JudgedEvent[],
+  { again = false, crash }: ChooseOptions = {},
+): Promise<Map<string, ReceiptAsItStands>> {
+  const { clickhouse, now } = deps
+  return underLock(deps, app_id, async () => {
+    const places = judged.map(({ place }) => place)
+    const before = new Map((await findVerdicts(clickhouse, app_id, places)).map((row) => [placeOf(row), row]))
+    const news = judged.filter((one) => {
+      const held = before.get(placeOf(one.place))
+      return held === undefined || (again ? !isWeaker(one, held) : isNews(one, held))
+    })
+    crash?.('verdicts')
+    const version = versionAfter(before.values())
+    if (news.length > 0) await writeVerdicts(clickhouse, app_id, news, { now_ms: now(), version })
+    const after = await findVerdicts(clickhouse, app_id, places)
+    const ids = [...before.values(), ...after].map(claimedId)
+    crash?.('money')
+    const chosen = await choose(clickhouse, app_id, { ids, alone: after, again })
+    return new Map(after.map((row) => [placeOf(row), { row, chosen: chosen.get(placeOf(row)) ?? null }]))
+  })
+}
+
+/** Lets the money of some transactions follow from the verdicts once more: claims have joined them since. */
+export const chooseAgain = (deps: ChooseDeps, app_id: string, ids: readonly string[]): Promise<unknown> =>
+  underLock(deps, app_id, () => choose(deps.clickhouse, app_id, { ids, alone: [], again: false }))
+
+const isWeaker = ({ judged }: JudgedEvent, { verdict }: VerdictRow): boolean =>
+  judged.verdict === 'unverified' && verdict !== 'unverified'
+
+/** Whether a verdict says something else than the one before. */
+const isNews = (one: JudgedEvent, held: VerdictRow): boolean =>
+  !isWeaker(one, held) &&
+  (one.judged.verdict !== held.verdict ||
+    (one.judged.reason ?? '') !== held.reason ||
+    (one.judged.transaction_id ?? '') !== held.transaction_id ||
+    (one.judged.price?.currency ?? '') !== held.price_currency)
+
+interface Choosing {
+  ids: Iterable<string>
+  /** Verdicts that may claim nothing: then they are chosen by themselves. */
+  alone: readonly VerdictRow[]
+  again: boolean
+}
+
+async function choose(
+  clickhouse: ChooseDeps['clickhouse'],
+  app_id: string,
+  { ids, alone, again }: Choosing,
+): Promise<Map<string, ChosenEvent>> {
+  const events = new Map<string, ChosenEvent>()
+  for (const { claims, is_closed } of await findClaims(clickhouse, app_id, ids))
+    for (const [claim, choice] of chooseClaims(claims, is_closed)) events.set(placeOf(claim), { ...claim, choice })
+  for (const row of alone) {
+    if (row.has_money === 0 || claimedId(row) !== '') continue
+    const claim = claimOf(row)
+    const { currency, amount_micros } = row
+    const choice = claim === null ? countsNothing : choiceOf(claim)
+    events.set(placeOf(row), { ...row, stated: { amount_micros, currency }, choice })
+  }
+  await writeChoices(clickhouse, app_id, [...events.values()], again)
+  return events
+}
+
+/** How long it waits for the lock at once; then it asks for it again. */
+const wait_ms = 5000
+
+/** Runs work while nobody else chooses for the app. */
+async function underLock<T>({ postgres }: ChooseDeps, app_id: string, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const done = await afterRunning(postgres, `receipts/${app_id}`, wait_ms, async (_lost, held) => {
+      const result = await work()
+      await held()
+      return result
+    })
+    if (done !== null) return done.result
+  }
+}

@@ -1,0 +1,142 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { claimRanks } from '@tributary/contracts/rows'
+import { transactionKey } from '@tributary/domain/event-key'
+import type { ReceiptClaim } from '@tributary/domain/money/choose-claims'
+import { type EventPlace, placeValues } from './event-places.ts'
+import { claimedId, findVerdicts, type VerdictRow } from './verdict-rows.ts'
+
+type Query = Pick<Clickhouse, 'query'>
+
+/** A claim with what writing its choice needs. */
+export interface FoundClaim extends ReceiptClaim, EventPlace {
+  dated_at_ms: number
+}
+
+/** All that claims one transaction of a store, as charge or as refund. */
+export interface ClaimedTransaction {
+  id: string
+  claims: FoundClaim[]
+  /** The money of its best claim was erased: nobody inherits it. */
+  is_closed: boolean
+}
+
+/** All claims on the transactions with these ids of an app: events without a receipt that name them, and those whose receipt does. */
+export async function findClaims(
+  clickhouse: Query,
+  app_id: string,
+  ids: Iterable<string>,
+): Promise<ClaimedTransaction[]> {
+  const found: ClaimedTransaction[] = []
+  const all = [...new Set(ids)].filter((id) => id !== '')
+  for (let at = 0; at < all.length; at += ids_max)
+    found.push(...(await findSome(clickhouse, app_id, all.slice(at, at + ids_max))))
+  return found
+}
+
+/** Ids of one statement. */
+const ids_max = 500
+
+async function findSome(clickhouse: Query, app_id: string, ids: readonly string[]): Promise<ClaimedTransaction[]> {
+  const keys = await clickhouse.query<{ id: string; charge: string; refund: string }>(
+    `SELECT id, toString(sipHash64('charge', id)) AS charge, toString(sipHash64('refund', id)) AS refund
+     FROM (SELECT arrayJoin([${textLiterals(ids)}]) AS id)`,
+  )
+  const idOf = new Map(keys.flatMap(({ id, charge, refund }) => [[charge, id] as const, [refund, id] as const]))
+  const wanted = `app_id = ${textLiteral(app_id)} AND claim_key IN ${keySet(idOf.keys())}`
+  const stated = await clickhouse.query<StatedRow>(
+    `SELECT ${placeValues('t.')}, event_name, currency, amount_micros, claim_rank, received_at_ms, dated_at_ms, toString(t.claim_key) AS claim_key
+     FROM transaction_claims_v1 AS t WHERE ${wanted} LIMIT 1 BY t.day, t.event_key, topic, partition, offset`,
+  )
+  const places = await clickhouse.query<EventPlace>(
+    `SELECT DISTINCT ${placeValues('t.')} FROM receipts_by_claim_v1 AS t WHERE ${wanted}`,
+  )
+  const verdicts = places.length === 0 ? [] : await findVerdicts(clickhouse, app_id, places)
+  const byId = new Map<string, FoundClaim[]>(ids.map((id) => [id, []]))
+  for (const row of stated) byId.get(idOf.get(row.claim_key)!)?.push(statedClaim(row))
+  for (const row of verdicts) {
+    const claim = claimOf(row)
+    // It may have claimed another one before.
+    if (claim !== null) byId.get(claimedId(row))?.push(claim)
+  }
+  const closed = await findClosed(clickhouse, app_id, keys, byId)
+  return [...byId].map(([id, claims]) => ({ id, claims, is_closed: closed.has(id) }))
+}
+
+interface StatedRow extends EventPlace {
+  event_name: string
+  currency: string
+  amount_micros: number
+  claim_rank: number
+  received_at_ms: number
+  dated_at_ms: number
+  claim_key: string
+}
+
+const statedClaim = ({ currency, amount_micros, claim_rank, claim_key: _key, ...row }: StatedRow): FoundClaim => ({
+  ...{ ...row, rank: claim_rank, stated: { amount_micros, currency }, price: null },
+})
+
+/** The claim of an event with a receipt; null where it claims nothing (docs/rules.md#receipts-and-money). */
+export function claimOf(row: VerdictRow): FoundClaim | null {
+  if (row.has_money === 0 || (row.verdict !== 'valid' && row.verdict !== 'unverified')) return null
+  const { currency, amount_micros, price_currency, price_micros } = row
+  return {
+    ...row,
+    rank: rankOf(row),
+    stated: { amount_micros, currency },
+    price: price_currency === '' ? null : { amount_micros: price_micros, currency: price_currency },
+  }
+}
+
+const stated_ranks: Readonly<Record<string, number>> = { sdk: claimRanks.sdk, store: claimRanks.store }
+
+/** A refund is confirmed by what the store says of it alone: a receipt says that the purchase was genuine. */
+function rankOf({ source, verdict, event_name, taken_back_ms }: VerdictRow): number {
+  const own = stated_ranks[source] ?? claimRanks.backend
+  const is_confirmed = verdict === 'valid' && (taken_back_ms > 0 || !event_name.endsWith('_refunded'))
+  return is_confirmed ? Math.max(own, claimRanks.receipt) : own
+}
+
+/** The ids of closed transactions, by their claim or by the name of an event and the id. */
+async function findClosed(
+  clickhouse: Query,
+  app_id: string,
+  keys: readonly { id: string; charge: string; refund: string }[],
+  byId: ReadonlyMap<string, readonly FoundClaim[]>,
+): Promise<Set<string>> {
+  const idOf = new Map<string, string>()
+  for (const { id, charge, refund } of keys) {
+    for (const key of [charge, refund]) idOf.set(key, id)
+    for (const { event_name } of byId.get(id) ?? []) idOf.set(transactionKey(event_name, id), id)
+  }
+  const rows = await clickhouse.query<{ key: string }>(
+    `SELECT DISTINCT toString(t.transaction_key) AS key FROM erased_claims_v1 AS t
+     WHERE t.app_id = ${textLiteral(app_id)} AND t.transaction_key IN ${keySet(idOf.keys())} AND claim_rank = ${claimRanks.closed}`,
+  )
+  return new Set(rows.map(({ key }) => idOf.get(key)!))
+}
+
+/** A transaction that an event without a receipt has joined. */
+export interface JoinedTransaction {
+  app_id: string
+  id: string
+  /** When the newest of them was written, by ClickHouse's clock, Unix epoch ms. */
+  written_ms: number
+}
+
+/** The transactions that a receipt claims, and that claims without a receipt have joined since a moment of ClickHouse's clock. */
+export const findJoined = (clickhouse: Query, since_ms: number): Promise<JoinedTransaction[]> =>
+  clickhouse.query<JoinedTransaction>(
+    `WITH late AS (
+       SELECT app_id, claim_key, max(written_at_ms) AS written_ms FROM transaction_claims_v1
+       WHERE written_at_ms >= ${Math.trunc(since_ms)} GROUP BY app_id, claim_key)
+     SELECT r.app_id AS app_id, multiIf(r.verdict = 'valid', r.transaction_id, r.verdict = 'unverified', r.stated_id, '') AS id,
+       max(l.written_ms) AS written_ms
+     FROM (SELECT app_id, claim_key, verdict, transaction_id, stated_id FROM receipts_v1 FINAL
+       WHERE (app_id, day, install_uuid, event_key, topic, partition, offset) IN (
+         SELECT app_id, day, install_uuid, event_key, topic, partition, offset FROM receipts_by_claim_v1
+         WHERE (app_id, claim_key) IN (SELECT app_id, claim_key FROM late))) AS r
+     INNER JOIN late AS l USING (app_id, claim_key)
+     WHERE notEmpty(id) GROUP BY app_id, id`,
+  )

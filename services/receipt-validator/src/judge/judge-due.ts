@@ -1,0 +1,164 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { JudgedPurchase } from '@tributary/contracts/receipt/judged-receipt'
+import { type Store, storeOf } from '@tributary/contracts/receipt/receipt'
+import { newestTombstones } from '@tributary/domain/erasure/tombstones'
+import { genuine } from '@tributary/domain/receipt/judgement'
+import { refundEvent } from '@tributary/domain/receipt/refund-event'
+import type { ErasedRecords } from '@tributary/erasure/erased-records'
+import { judgeMoney } from '@tributary/tables/receipts/choose-money'
+import { endTries, findDueApps, type PutOff, type TakenReceipt, takeDue } from '@tributary/tables/receipts/due-receipts'
+import { placeOf } from '@tributary/tables/receipts/event-places'
+import type { FxRates } from '@tributary/tenancy/fx-rates'
+import { judgeReceipt } from '@tributary/tenancy/stores/judge-receipt'
+import { Semaphore } from 'async-mutex'
+import type { Pool } from 'pg'
+import type { Logger } from 'pino'
+import { publishStoreEvents } from '../publish-store-events.ts'
+import type { AppStores, AppWithStores } from './app-stores.ts'
+import { pauseAfter } from './pause-after.ts'
+
+export interface JudgeDeps {
+  broker: Pick<Broker, 'publish'>
+  clickhouse: Pick<Clickhouse, 'query' | 'command'>
+  postgres: Pool
+  stores: AppStores
+  fxRates: FxRates
+  erased?: ErasedRecords
+  /** Partition count of `events.accepted.v1`. */
+  partitions: number
+  now(): number
+  logger?: Logger | undefined
+  onVerdict?(judged: JudgedPurchase): void
+  /** Tests have it called before each step; throwing is the crash. */
+  crash?(step: 'verdicts' | 'money' | 'refunds' | 'ended'): void
+}
+
+/** Receipts of an app that are in hand at a time. A receipt may have 32 KiB. */
+const taken_max = 200
+/** Apps that are worked for at the same time. */
+const apps_together = 8
+/** Questions of an app under way at a time. */
+const questions_together = 8
+/** Pause after a look for what is due that found nothing. */
+const look_pause_ms = 250
+
+/**
+ * Works off what is due until the signal fires, with any number of other processes. One app whose work fails delays no other. Rejects when
+ * PostgreSQL is away; call it again.
+ */
+export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void> {
+  const at_work = new Map<string, Promise<void>>()
+  const failed = new Map<string, number>()
+  try {
+    while (!stop.aborted) {
+      for (const app_id of await findDueApps(deps.postgres)) {
+        if (at_work.size >= apps_together || stop.aborted) break
+        if (at_work.has(app_id) || (failed.get(app_id) ?? 0) > performance.now()) continue
+        const work = judgeApp(deps, app_id)
+          .then(
+            (taken) => {
+              failed.delete(app_id)
+              // What is left of an app waits for a verdict: others come first.
+              if (taken === 0) failed.set(app_id, performance.now() + look_pause_ms)
+            },
+            (err: unknown) => {
+              failed.set(app_id, performance.now() + failed_pause_ms)
+              deps.logger?.error({ err, app_id }, 'receipts of an app could not be judged: they are tried again')
+            },
+          )
+          .finally(() => at_work.delete(app_id))
+        at_work.set(app_id, work)
+      }
+      await Promise.race([pause(look_pause_ms), ...at_work.values()])
+    }
+  } finally {
+    await Promise.allSettled(at_work.values())
+  }
+}
+
+/** An app whose work failed is left alone for so long. */
+const failed_pause_ms = 1000
+
+/**
+ * Judges some receipts of an app, and gives back how many:
+ * 1. takes them under a lease. A crash now: they are due again when it ends
+ * 2. judges them, and asks the stores where it must
+ * 3. stores the verdicts, and lets the money follow. A crash now: the same is done again
+ * 4. puts the refunds of the stores on the log. A crash now: they come again, and are duplicates
+ * 5. ends the tries
+ */
+export async function judgeApp(deps: JudgeDeps, app_id: string): Promise<number> {
+  const { postgres, stores, crash } = deps
+  const app = await stores.of(app_id)
+  const taken = await takeDue(postgres, { app_id, max: taken_max, resting: [...app.resting.keys()] })
+  if (taken.length === 0) return 0
+  const questions = new Semaphore(questions_together)
+  const judged = await Promise.all(
+    taken.map((one) => (one.asks === null ? judge(app, one) : questions.runExclusive(() => judge(app, one)))),
+  )
+  await priceAll(deps, taken, judged)
+  const standing = await judgeMoney(
+    deps,
+    app_id,
+    taken.map((place, n) => ({ place, judged: judged[n]! })),
+    { again: taken.some(({ broken_off }) => broken_off), ...(crash && { crash }) },
+  )
+  for (const one of judged) deps.onVerdict?.(one)
+  crash?.('refunds')
+  const tombstones = await newestTombstones(deps.erased)
+  const refunds = taken.flatMap((one, n) => {
+    const chosen = standing.get(placeOf(one))?.chosen ?? null
+    const event = refundEvent(judged[n]!, one.event_name, chosen?.choice.money ?? null)
+    const is_erased = one.dated_at_ms <= (tombstones.markOf(app_id, one.install_uuid) ?? -1)
+    const { company_id, platform } = app
+    const { install_uuid } = one
+    return event === null || is_erased ? [] : [{ company_id, app_id, platform, install_uuid, audit_key: '', event }]
+  })
+  await publishStoreEvents(deps, refunds)
+  crash?.('ended')
+  const put_off: PutOff[] = []
+  const ended: TakenReceipt[] = []
+  const resting = stores.resting(app_id)
+  taken.forEach((one, n) => {
+    const pause_ms = pauseAfter(one, judged[n]!, resting)
+    if (pause_ms === null) ended.push(one)
+    else put_off.push({ taken: one, pause_ms })
+  })
+  await endTries(postgres, { judged: ended, put_off })
+  return taken.length
+}
+
+async function judge(app: AppWithStores, taken: TakenReceipt): Promise<JudgedPurchase> {
+  const { product_id, transaction_id, receipt } = taken
+  const store = storeOf(app.platform)
+  if (receipt === undefined) return saidByStore(store, taken)
+  return judgeReceipt(receipt, { bundle_id: app.bundle_id, store, product_id, transaction_id }, app.stores)
+}
+
+/** The verdict on an event that a store sent itself. */
+const saidByStore = (store: Store, { product_id, transaction_id }: TakenReceipt): JudgedPurchase =>
+  genuine(store, 'valid', {
+    ...{ product_id, transaction_id, environment: 'Production' },
+    ...{ original_id: null, price: null, taken_back_ms: null, is_subscription: false },
+  })
+
+/** Takes prices away whose currency has no rate on the day of the event: what the event says counts then. */
+async function priceAll(
+  { fxRates }: JudgeDeps,
+  taken: readonly TakenReceipt[],
+  judged: JudgedPurchase[],
+): Promise<void> {
+  const lookups = taken.flatMap(({ day }, n) => {
+    const currency = judged[n]!.price?.currency
+    return currency === undefined ? [] : [{ day, currency }]
+  })
+  if (lookups.length === 0) return
+  const rateOf = await fxRates.find(lookups)
+  taken.forEach(({ day }, n) => {
+    const one = judged[n]!
+    if (one.price !== null && rateOf({ day, currency: one.price.currency }) === null)
+      judged[n] = { ...one, price: null }
+  })
+}

@@ -1,0 +1,161 @@
+import { consumers } from '@tributary/contracts/consumers'
+import type { Envelope } from '@tributary/contracts/envelope'
+import { eventWriter } from '@tributary/event-writer/event-writer'
+import { createAppStores } from '@tributary/receipt-validator/app-stores'
+import { lateClaimsJoiner } from '@tributary/receipt-validator/join-late-claims'
+import { type JudgeDeps, judgeApp } from '@tributary/receipt-validator/judge-due'
+import { receiptFinder } from '@tributary/receipt-validator/receipt-finder'
+import type { ConsumerDefinition } from '@tributary/service-kit/consumer/define-consumer'
+import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
+import type { Ask } from '@tributary/stores/ask'
+import { verifyJws } from '@tributary/stores/verify-jws'
+import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
+import { setStoreCredentials } from '@tributary/tenancy/companies/store-credentials'
+import { createApp, createCompany } from '@tributary/tenancy/companies/tenants'
+import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
+import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import type { TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { createAppleAuthority } from '@tributary/testing/stores/apple-authority'
+import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import { expect, vi } from 'vitest'
+
+export const authority = createAppleAuthority()
+export const bundle_id = 'com.example.run'
+export const t0 = Date.UTC(2026, 5, 2, 12)
+
+const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
+const logger = pino({ level: 'silent' })
+const patient = { timeout: 180_000, interval: 2 }
+/** A unit of each currency was worth one EUR; others have no rate. */
+const rated: readonly string[] = ['EUR', 'USD']
+
+interface Engines {
+  clickhouse: TestClickhouse
+  postgres: TestPostgres
+  /** The addresses of fake stores, and how they are asked; nobody is when absent. */
+  ask?: Ask
+  url?: string
+  credentials?: Pick<Parameters<typeof setStoreCredentials>[2], 'apple' | 'google'>
+  platform?: 'ios' | 'android'
+}
+
+/** An app whose events go through event-writer and receipt-validator on a log in memory and real engines. */
+export async function receiptStage({ clickhouse, postgres, ...given }: Engines) {
+  const { ask = async () => ({ status: 503, text: '' }), url, credentials, platform = 'ios' } = given
+  let now_ms = t0
+  const now = () => now_ms
+  const { pool } = postgres
+  const request = { actor: 'test', request_id: 'r', now_ms }
+  const { company_id } = await createCompany(pool, { name: 'A', plan: 'free' }, request)
+  const app = { company_id, name: 'G', platform, bundle_id }
+  const { app_id } = await createApp(pool, masterKeys, app, request)
+  if (credentials !== undefined) await setStoreCredentials({ pool, masterKeys }, app_id, credentials, request)
+  const broker = memoryBroker(1, now)
+  broker.chunk_records_max = 3
+  const erased = memoryTombstones()
+  const topic = consumers.eventWriter.topic.name
+  const urls = { apple: url, google: url, google_token: url === undefined ? undefined : `${url}/token` }
+  const verify = verifyJws([authority.root.certificate])
+  const newStores = () =>
+    createAppStores({ postgres: pool, masterKeys, verify, ask, urls, now, elapsed: () => performance.now() })
+  const fxRates: JudgeDeps['fxRates'] = {
+    find: async () => (lookup) =>
+      (rated.includes(lookup.currency) ? { currency_per_eur: '1', usd_per_eur: '1' } : null) as never,
+  }
+  const deps: JudgeDeps & { broker: typeof broker } = {
+    broker,
+    clickhouse,
+    postgres: pool,
+    stores: newStores(),
+    fxRates,
+    erased,
+    partitions: 1,
+    now,
+  }
+  const join = lateClaimsJoiner(deps)
+
+  /** Calls `work` until it ends, killed at these steps: another process takes over what was leased. */
+  async function withKills(kills: number[], work: (crash: () => void) => Promise<void>): Promise<void> {
+    let steps = 0
+    const crash = () => {
+      steps += 1
+      if (kills.includes(steps)) throw new Error('killed')
+    }
+    for (;;) {
+      try {
+        await work(crash)
+        return
+      } catch (err) {
+        if ((err as Error).message !== 'killed') throw err
+        await pool.query('UPDATE due_receipts SET next_try_ms = 0 WHERE app_id = $1', [app_id])
+      }
+    }
+  }
+
+  return {
+    ...{ app_id, company_id, broker, erased, deps, pool, clickhouse },
+    now,
+    advance(ms: number) {
+      now_ms += ms
+    },
+    async send(install_uuid: string, source: Envelope['source'], events: Envelope['events'], received_at_ms = now_ms) {
+      const envelope: Envelope = {
+        ...{ v: 1, company_id, app_id, platform, source, install_uuid, received_at_ms },
+        ...{ ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '', events },
+      }
+      await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from(JSON.stringify(envelope)) }])
+    },
+    envelopes: () => broker.records(topic, 0).map(({ value }) => JSON.parse(value.toString()) as Envelope),
+    /** Has all that waits for a store asked again now. */
+    wake: () => pool.query('UPDATE due_receipts SET next_try_ms = 0 WHERE app_id = $1', [app_id]),
+    /** As a start of the service: nothing is remembered but by PostgreSQL. */
+    restart() {
+      deps.stores = newStores()
+    },
+    /** Runs all until nothing is left but what a store is away for. */
+    async run(kills: number[] = []) {
+      const run = <T>(consumer: ConsumerDefinition<T>) =>
+        runConsumer({
+          ...{ broker, consumer, now, logger, registry: new Registry() },
+          ...{ pauses: { first_ms: 1, most_ms: 2 }, fetch: { bytes_min: 1, bytes_max: 1024 * 1024, wait_ms_max: 1 } },
+        })
+      const running = [await run(eventWriter({ clickhouse, erased })), await run(receiptFinder(deps))]
+      const untilRead = () =>
+        vi.waitFor(() => {
+          for (const { name } of [consumers.eventWriter, consumers.receiptValidator])
+            expect(broker.isDone(name, topic, 0)).toBe(true)
+        }, patient)
+      try {
+        for (;;) {
+          await untilRead()
+          const before = broker.records(topic, 0).length
+          await withKills(kills, async (crash) => {
+            while ((await judgeApp({ ...deps, crash }, app_id)) > 0);
+          })
+          await join()
+          if (broker.records(topic, 0).length === before) break
+        }
+      } finally {
+        for (const one of running) await one.close()
+      }
+    },
+    /** Reads the log again from its beginning. */
+    readAgain: () => broker.setCommitted(consumers.receiptValidator.name, topic, 0, null),
+    cancelAll: (transaction_keys: readonly string[]) =>
+      cancelBeatenClaims(
+        clickhouse,
+        transaction_keys.map((transaction_key) => ({ app_id, transaction_key })),
+      ),
+    verdicts: () =>
+      clickhouse.query<{ event_id: string; day: string; install_uuid: string; verdict: string; reason: string }>(
+        `SELECT e.event_id AS event_id, toString(r.day) AS day, r.install_uuid AS install_uuid, r.verdict AS verdict, r.reason AS reason
+         FROM receipts_v1 AS r FINAL INNER JOIN events_raw_v1 AS e USING (app_id, day, install_uuid, event_key, topic, partition, offset)
+         WHERE r.app_id = {app_id:String} ORDER BY event_id, day, install_uuid`,
+        { app_id },
+      ),
+  }
+}
+export type ReceiptStage = Awaited<ReturnType<typeof receiptStage>>
