@@ -221,16 +221,19 @@ CREATE TABLE due_receipts (
   product_id text,
   transaction_id text,
   receipt text,
+  asks text,
   dated_at_ms bigint NOT NULL,
   tried_from_ms bigint NOT NULL,
   next_try_ms bigint NOT NULL,
   tries integer NOT NULL DEFAULT 0,
   lease uuid,
   CONSTRAINT due_receipts_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT due_receipts_asks_check CHECK ((asks = ANY (ARRAY['apple'::text, 'google'::text]))),
   CONSTRAINT due_receipts_pkey PRIMARY KEY (app_id, topic, partition, "offset", event_key, day)
 );
 COMMENT ON TABLE due_receipts IS 'receipts that no verdict is final of, of 72 hours at most';
 COMMENT ON COLUMN due_receipts.receipt IS 'JSON of props.receipt; null: a store sent the event itself';
+COMMENT ON COLUMN due_receipts.asks IS 'the store that has to be asked; null: the receipt proves itself';
 COMMENT ON COLUMN due_receipts.dated_at_ms IS 'the earlier of receipt and date of its event, Unix epoch ms: an erasure takes what is dated up to its mark';
 COMMENT ON COLUMN due_receipts.tried_from_ms IS 'Unix epoch ms: the store is asked for 72 hours from then on';
 COMMENT ON COLUMN due_receipts.next_try_ms IS 'Unix epoch ms; under a lease its end';

@@ -113,12 +113,12 @@ export async function takeDue(pool: Client, { app_id, max, resting }: Wanted): P
   }))
 }
 
-/** What is over comes whatever it waits for: its last verdict stays. */
+/** What is over comes whatever it waits for, since its last verdict stays; so does a try that broke off, which may have left none. */
 const takeSql = `
   WITH chosen AS (
     SELECT ${placeNames}, lease IS NOT NULL AS broken_off FROM due_receipts
     WHERE app_id = $1 AND next_try_ms <= ${clock_ms}
-      AND (tries = 0 OR asks IS NULL OR NOT asks = ANY($3::text[]) OR tried_from_ms + $5::bigint <= ${clock_ms})
+      AND (tries = 0 OR lease IS NOT NULL OR asks IS NULL OR NOT asks = ANY($3::text[]) OR tried_from_ms + $5::bigint <= ${clock_ms})
     ORDER BY next_try_ms LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE due_receipts d SET lease = gen_random_uuid(), next_try_ms = ${clock_ms} + $4::bigint, tries = tries + 1
   FROM chosen e WHERE ${isPlace}
