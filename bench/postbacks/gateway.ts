@@ -8,6 +8,7 @@ import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { postbackGateway } from '@tributary/postback-gateway/app'
 import { auditGroups } from '@tributary/postback-gateway/audit-groups'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { noNotifications } from '@tributary/testing/stores/no-notifications'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { runDriven } from '../process/driven-process.ts'
@@ -26,6 +27,7 @@ async function openGateway(data_dir: string) {
   const app = createHttpApp({ logger, trusted_proxies: ['127.0.0.1'] })
   await app.register(
     postbackGateway({
+      ...noNotifications,
       ...{ broker, keyValue, groupCommit, registry, logger, now },
       ...{ partitions: topic.partitions, gateway_id: 'bench', postbackKeys: { current: applePostbackKeys } },
     }),

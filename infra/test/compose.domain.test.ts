@@ -213,7 +213,7 @@ describe('S3', () => {
       const Statement = statementsOf(file)
       const changing = Statement.filter(({ Action }) => Action.some((one) => /Delete/.test(one)))
       expect(Statement.filter((one) => !changing.includes(one) && one.Action.includes('s3:PutObject'))).toEqual([])
-      const expiring = file === 'retention.json' ? ['postbacks/*'] : []
+      const expiring = file === 'retention.json' ? ['postbacks/*', 'notifications/*'] : []
       expect(changing.flatMap(({ Resource }) => Resource)).toEqual(
         ['audit/*', '*/s2s/*', 'clicks/*', ...expiring].map((below) => `arn:aws:s3:::tributary/${below}`),
       )

@@ -50,8 +50,12 @@ CREATE TABLE apps (
   created_at timestamp with time zone NOT NULL,
   development_keys boolean NOT NULL DEFAULT false,
   owns_store_id boolean NOT NULL DEFAULT true,
+  google_push_audience text,
+  google_push_email text,
   CONSTRAINT apps_app_key_key UNIQUE (app_key),
   CONSTRAINT apps_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
+  CONSTRAINT apps_google_push_audience_check CHECK ((google_push_audience <> ''::text)),
+  CONSTRAINT apps_google_push_email_check CHECK ((google_push_email <> ''::text)),
   CONSTRAINT apps_pkey PRIMARY KEY (app_id),
   CONSTRAINT apps_platform_check CHECK ((platform = ANY (ARRAY['ios'::text, 'android'::text]))),
   CONSTRAINT apps_signing_secret_iv_check CHECK ((octet_length(signing_secret_iv) = 12)),
@@ -60,6 +64,8 @@ CREATE TABLE apps (
 COMMENT ON COLUMN apps.signing_secret_key_id IS 'format and id of the master key that encrypted it, v2:1a2b3c4d (AES-256-GCM, additional data: purpose, company_id, app_id)';
 COMMENT ON COLUMN apps.development_keys IS 'whether postbacks that a development key signed count; it acts when a report is read';
 COMMENT ON COLUMN apps.owns_store_id IS 'false: another app has the postbacks of this store_id, which leads links alone';
+COMMENT ON COLUMN apps.google_push_audience IS 'audience of the tokens; null: the address that is pushed to';
+COMMENT ON COLUMN apps.google_push_email IS 'service account of the tokens; null: no notification of Google is taken';
 
 CREATE TABLE attention_notices (
   day date NOT NULL,

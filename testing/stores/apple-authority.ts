@@ -98,6 +98,17 @@ export const appleTransaction = (more: object = {}) => ({
   ...more,
 })
 
+/** The payload of a notification of Apple about a subscription, on June 1 2026. */
+export const appleNotification = (data: object = {}, more: object = {}) => ({
+  notificationType: 'DID_RENEW',
+  subtype: '',
+  notificationUUID: 'b1a4cf0e-7a2e-4ad6-8f3e-2a7a3c1b6f10',
+  version: '2.0',
+  signedDate: Date.UTC(2026, 5, 1, 0, 0, 10),
+  data: { appAppleId: 1234567890, bundleId: 'com.example.run', environment: 'Production', ...data },
+  ...more,
+})
+
 /** An app receipt from before StoreKit 2 (PKCS #7, base64) with these purchases. Its signature is empty. */
 export function appReceipt(transaction_ids: readonly string[], more: Buffer[] = []): string {
   const attribute = (type: number, value: Buffer) => sequence(integer(type), integer(1), octets(value))

@@ -14,5 +14,9 @@ export const installPartition = (app_id: string, install_uuid: string, partition
 /** Partition of a postback, by the key of its record (contracts/src/postback/received.ts). */
 export const postbackPartition = (key: string, partitions: number): number => partitionOf(key, partitions)
 
+/** Partition of the notifications about one purchase, by `app_id` 0x00 original id (contracts/src/receipt/store-notified.ts). */
+export const purchasePartition = (app_id: string, original_id: string, partitions: number): number =>
+  partitionOf(`${app_id}\0${original_id}`, partitions)
+
 /** Partition of everything about one app, on `installs.found.v1`. */
 export const appPartition = (app_id: string, partitions: number): number => partitionOf(app_id, partitions)

@@ -9,6 +9,7 @@ import { ErasureRequest } from './erasure.ts'
 import { BodyEnvelope, Envelope } from './event/envelope.ts'
 import { EventFields } from './event/event.ts'
 import { PostbackReceived } from './postback/received.ts'
+import { StoreNotified } from './receipt/store-notified.ts'
 import { topics } from './topics.ts'
 
 /** An event as it stands in the log: the gateway has checked its fields and filled in a missing `event_id`. */
@@ -35,6 +36,7 @@ const records = {
   },
   [topics.installsAttributed.name]: { title: 'Where an install came from, and why', schema: Decision },
   [topics.postbacksReceived.name]: { title: 'A postback of Apple as it came', schema: PostbackReceived },
+  [topics.storesNotified.name]: { title: 'A proven notification of a store about an app', schema: StoreNotified },
 }
 
 /**

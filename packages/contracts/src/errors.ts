@@ -9,6 +9,7 @@ export const errorCatalogue = [
   { code: 'empty_body', status: 400, surfaces: ['sdk'] },
   { code: 'bad_json', status: 400, surfaces: ['sdk', 's2s', 'admin', 'postbacks'] },
   { code: 'bad_jws', status: 400, surfaces: ['postbacks'] },
+  { code: 'bad_token', status: 401, surfaces: ['postbacks'] },
   { code: 'bad_batch_shape', status: 400, surfaces: ['sdk', 's2s', 'admin'] },
   { code: 'request_timeout', status: 408, surfaces: ['sdk', 's2s', 'postbacks'] },
   { code: 'bad_gzip', status: 400, surfaces: ['sdk', 's2s'] },

@@ -27,6 +27,8 @@ export const topics = {
   installsAttributed: { name: 'installs.attributed.v1', partitions: install_partitions, retention_ms: days(7) },
   /** Postbacks of Apple as they came (see postback/received.ts), partitioned by the hash of the id that they claim. */
   postbacksReceived: { name: 'postbacks.received.v1', partitions: install_partitions, retention_ms: days(7) },
+  /** Notifications of stores (see receipt/store-notified.ts), partitioned by hash(app_id + id of the first transaction). */
+  storesNotified: { name: 'stores.notified.v1', partitions: install_partitions, retention_ms: days(7) },
 } as const satisfies Record<string, Topic>
 
 /** Where a consumer puts, unchanged, a record that it can never handle, with headers that say why. */

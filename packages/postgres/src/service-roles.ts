@@ -69,6 +69,15 @@ export const serviceRoles = {
     link_secrets: { select: '*', also: ['INSERT'] },
     company_salts: { select: '*', also: ['INSERT'] },
   },
+  'postback-gateway': {
+    schema_migrations: { select: '*' },
+    apps: {
+      select: [
+        ...(['app_id', 'company_id', 'app_key', 'platform', 'bundle_id'] as const), // no secrets
+        ...(['google_push_audience', 'google_push_email'] as const),
+      ],
+    },
+  },
   'event-writer': {
     ...erasedRights,
     ...stampRights,

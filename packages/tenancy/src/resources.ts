@@ -14,6 +14,7 @@ import { openStoreApps } from './postbacks/store-apps-cache.ts'
 import type { MasterKeys } from './secrets/master-keys.ts'
 import { requireMasterKey } from './secrets/require-master-key.ts'
 import { watchSecrets } from './secrets/unreadable-secrets.ts'
+import { type NotifiedApps, openNotifiedApps } from './stores/notified-apps.ts'
 
 /** The master keys of the settings, fit for the secrets in PostgreSQL, which are watched from then on. */
 export const masterKeysResource: Resource<
@@ -96,3 +97,6 @@ export const cvSchemasResource = keptResource<CvSchemas>('conversion value schem
 
 /** Apps with their store ids. */
 export const storeAppsResource = keptResource<StoreApps>('store apps', openStoreApps)
+
+/** Apps by app key, with what notifications of stores must name. */
+export const notifiedAppsResource = keptResource<NotifiedApps>('notified apps', openNotifiedApps)

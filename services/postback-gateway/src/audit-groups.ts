@@ -3,6 +3,7 @@ import { gzip, gzipSync } from 'node:zlib'
 import type { GroupCommitOptions } from '@tributary/audit-store/group-commit'
 import { limits } from '@tributary/contracts/limits'
 import { postback_audit_folder } from '@tributary/contracts/postback/received'
+import { notification_audit_folder } from '@tributary/contracts/receipt/store-notified'
 
 /**
  * How postbacks share audit objects (docs/rules.md#audit-objects). The members of a group are its lines, compressed together:
@@ -15,6 +16,12 @@ export const auditGroups = {
   rest_ms: limits.postback_group_rest_ms,
   folderOf: (day, protocol) => `${postback_audit_folder}${protocol}/${day}`,
   pack: (lines) => compress(Buffer.concat(lines)),
+} satisfies Partial<GroupCommitOptions>
+
+/** How notifications of stores do, those of one app: an app has an object of its own. */
+export const notificationGroups = {
+  ...auditGroups,
+  folderOf: (day, owner) => `${notification_audit_folder}${day}/${owner}`,
 } satisfies Partial<GroupCommitOptions>
 
 /** A body up to this size takes 0.2 ms to compress, and the way to another thread and back costs more. */

@@ -3,6 +3,8 @@ import type { Broker } from '@tributary/broker/broker'
 import type { DoorDeps } from '@tributary/gateway/open-door'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
+import type { NotifiedApps } from '@tributary/tenancy/stores/notified-apps'
+import type { StoreProofs } from './notifications/store-proofs.ts'
 
 /** The engines and bounds that the gateway works with. */
 export interface PostbackGatewayDeps extends DoorDeps {
@@ -14,4 +16,12 @@ export interface PostbackGatewayDeps extends DoorDeps {
   postbackKeys: Pick<KnownKeys, 'current'>
   /** Partition count of `postbacks.received.v1`. */
   partitions: number
+  /** Apps that stores notify. */
+  notifiedApps: Pick<NotifiedApps, 'find'>
+  storeProofs: StoreProofs
+  notificationGroups: Pick<GroupCommit, 'append'>
+  /** Partition count of `stores.notified.v1`. */
+  notification_partitions: number
+  /** `TRIBUTARY_PUBLIC_URL`. */
+  public_url?: string | undefined
 }

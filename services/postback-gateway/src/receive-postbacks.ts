@@ -8,10 +8,10 @@ import { type ReadPostback, readPostback } from '@tributary/domain/postback/read
 import { makeDurable } from '@tributary/gateway/durable'
 import { wireBody } from '@tributary/gateway/read-wire'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import type { CountersBreaker } from '@tributary/tenancy/quota/counters-breaker'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Counter } from 'prom-client'
 import { createBudget } from './budget.ts'
-import { createCounters } from './counters.ts'
 import type { PostbackGatewayDeps } from './deps.ts'
 import { aakRoutes, skanRoutes } from './postback-routes.ts'
 import { createSpendPostback } from './spend-postback.ts'
@@ -34,8 +34,7 @@ export function keepContentType(app: FastifyInstance): void {
 }
 
 /** All receivers. 200 to a POST means that the audit store and the log both hold the postback. */
-export function receivePostbacks(app: FastifyInstance, deps: PostbackGatewayDeps): void {
-  const counters = createCounters(deps)
+export function receivePostbacks(app: FastifyInstance, deps: PostbackGatewayDeps, counters: CountersBreaker): void {
   // Steps of docs/rules.md#postbacks: 1. rate of the address, 2. size (bodyLimit).
   const options = { onRequest: createSpendPostback(deps, counters), bodyLimit: limits.postback_body_bytes_max }
   const store = createStore(deps)

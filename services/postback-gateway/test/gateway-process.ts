@@ -8,6 +8,7 @@ import { topics } from '@tributary/contracts/topics'
 import { applePostbackKeys } from '@tributary/domain/postback/keys'
 import { openEmbeddedKeyValue } from '@tributary/key-value/embedded'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
+import { noNotifications } from '@tributary/testing/stores/no-notifications'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { postbackGateway } from '../src/app.ts'
@@ -39,6 +40,7 @@ async function main() {
   const app = createHttpApp({ logger: pino({ level: 'silent' }), trusted_proxies: ['127.0.0.1'] })
   await app.register(
     postbackGateway({
+      ...noNotifications,
       ...{ now, gateway_id, keyValue, partitions: topic.partitions },
       ...{ registry: new Registry(), logger: pino({ level: 'silent' }) },
       postbackKeys: { current: applePostbackKeys },

@@ -1,10 +1,12 @@
 import { gunzipSync } from 'node:zlib'
 import { createGroupCommit } from '@tributary/audit-store/group-commit'
 import { PostbackReceived } from '@tributary/contracts/postback/received'
-import { topics } from '@tributary/contracts/topics'
+import { StoreNotified } from '@tributary/contracts/receipt/store-notified'
+import { type Topic, topics } from '@tributary/contracts/topics'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
+import { noNotifications } from '@tributary/testing/stores/no-notifications'
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -12,7 +14,8 @@ import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
 import { postbackGateway } from '../src/app.ts'
-import { auditGroups } from '../src/audit-groups.ts'
+import { auditGroups, notificationGroups } from '../src/audit-groups.ts'
+import type { PostbackGatewayDeps } from '../src/deps.ts'
 
 const partitions = 4
 /** Signs as Apple does, with keys of its own that the gateways know. */
@@ -26,6 +29,8 @@ interface Given {
   clock?: Clock
   keyValue?: KeyValue
   trusted_proxies?: readonly string[]
+  /** What stores notify, and what proves it; no app when absent. */
+  doors?: Pick<PostbackGatewayDeps, 'notifiedApps' | 'storeProofs'> & { public_url?: string | undefined }
 }
 
 interface Sent {
@@ -35,7 +40,11 @@ interface Sent {
 }
 
 /** A gateway over stores in memory, with what a test does to them: a clock, an audit store and a log that may fail. */
-export async function openGateway({ clock = { now_ms: Date.UTC(2026, 5, 1, 12) }, ...given }: Given = {}) {
+export async function openGateway({
+  clock = { now_ms: Date.UTC(2026, 5, 1, 12) },
+  doors = noNotifications,
+  ...given
+}: Given = {}) {
   const now = () => clock.now_ms
   const audit = memoryAuditStore()
   const broker = memoryBroker(partitions, now)
@@ -48,10 +57,14 @@ export async function openGateway({ clock = { now_ms: Date.UTC(2026, 5, 1, 12) }
   const groupCommit = createGroupCommit({
     ...{ store: audit, now, gateway: 'test', ...auditGroups, linger_ms: 5 },
   })
+  const ofNotifications = createGroupCommit({
+    ...{ store: audit, now, gateway: 'test', ...notificationGroups, linger_ms: 5 },
+  })
   const app = createHttpApp({ logger, trusted_proxies: given.trusted_proxies ?? [] })
   await app.register(
     postbackGateway({
       postbackKeys: { current: () => apple.keys },
+      ...{ ...doors, notificationGroups: ofNotifications, notification_partitions: partitions },
       ...{ groupCommit, keyValue: given.keyValue ?? memory, partitions, now, registry, logger, gateway_id: 'test' },
       broker: {
         async publish(records) {
@@ -64,14 +77,15 @@ export async function openGateway({ clock = { now_ms: Date.UTC(2026, 5, 1, 12) }
   )
   onTestFinished(async () => {
     await app.close()
-    await groupCommit.close()
+    await Promise.all([groupCommit.close(), ofNotifications.close()])
   })
-  const records = () =>
-    Array.from({ length: partitions }, (_, partition) =>
-      broker.records(topics.postbacksReceived.name, partition),
-    ).flat()
+  const recordsOf = ({ name }: Topic) =>
+    Array.from({ length: partitions }, (_, partition) => broker.records(name, partition)).flat()
+  const records = () => recordsOf(topics.postbacksReceived)
   return {
-    ...{ app, audit, clock, keyValue: memory, log, logLines, records, registry },
+    ...{ app, audit, clock, keyValue: memory, log, logLines, records, recordsOf, registry },
+    notified: (): StoreNotified[] =>
+      recordsOf(topics.storesNotified).map(({ value }) => StoreNotified.parse(JSON.parse(String(value)))),
     received: (): PostbackReceived[] => records().map(({ value }) => PostbackReceived.parse(JSON.parse(String(value)))),
     /** The lines of all audit objects, with their keys. */
     audited: () =>

@@ -31,6 +31,7 @@ import {
   cvSchemasResource,
   linksResource,
   liveSchemasResource,
+  notifiedAppsResource,
   storeAppsResource,
 } from '@tributary/tenancy/resources'
 import type { Pool } from 'pg'
@@ -68,6 +69,7 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
     liveSchemas: liveSchemasResource,
     cvSchemas: cvSchemasResource,
     storeApps: storeAppsResource,
+    notifiedApps: notifiedAppsResource,
     postbackKeys: postbackKeysResource,
     geo: geoResource(join(data_dir, 'geo')),
     attributionApps: attributionAppsResource,

@@ -3,6 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
 import { postback_audit_folder } from '@tributary/contracts/postback/received'
+import { notification_audit_folder } from '@tributary/contracts/receipt/store-notified'
 import { click_archive_folder } from '@tributary/tables/attribution/click-archive'
 import { listAppCompanies } from '@tributary/tenancy/companies/tenants'
 import type { Pool } from 'pg'
@@ -15,7 +16,7 @@ export interface GoneDeps {
 }
 
 /** Folders at the root of the audit store that show no event. */
-const withoutEvents = [click_archive_folder, postback_audit_folder]
+const withoutEvents = [click_archive_folder, postback_audit_folder, notification_audit_folder]
 
 /**
  * True when tables and log are empty as at a first start while apps and their audited requests exist: tables and log hold

@@ -10,6 +10,7 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { aakPayload, createAppleTwin, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
+import { noNotifications } from '@tributary/testing/stores/no-notifications'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
@@ -45,7 +46,15 @@ async function openDoor({ audit, broker, clock }: World) {
   const postbackKeys = { current: () => apple.keys }
   const stores = { broker, groupCommit, keyValue: memoryKeyValue(now), postbackKeys }
   await app.register(
-    postbackGateway({ ...stores, partitions, gateway_id: 'test', now, logger, registry: new Registry() }),
+    postbackGateway({
+      ...noNotifications,
+      ...stores,
+      partitions,
+      gateway_id: 'test',
+      now,
+      logger,
+      registry: new Registry(),
+    }),
   )
   const writer = await runConsumer({
     ...{ broker, logger, now, registry: new Registry() },

@@ -1,4 +1,5 @@
 import { postback_audit_folder } from '@tributary/contracts/postback/received'
+import { notification_audit_folder } from '@tributary/contracts/receipt/store-notified'
 import type { AuditStore, StoredObject } from '../audit-store.ts'
 
 type Lists = Pick<AuditStore, 'list'>
@@ -86,8 +87,15 @@ export function appDayOf(key: string): AppDay | null {
   return ofSdk === undefined ? { app_id: ofServer!, day: day! } : { app_id: ofSdk, day: `${year}-${month}-${date}` }
 }
 
-/** Folders at the root that are no app's: requests of SDKs, archives of clicks (docs/rules.md#archives-of-clicks), and postbacks. */
-const commonFolders = ['audit', 'clicks', postback_audit_folder.slice(0, -1)]
+/**
+ * Folders at the root that are no app's: requests of SDKs, archives of clicks (docs/rules.md#archives-of-clicks), postbacks, and
+ * notifications of stores.
+ */
+const commonFolders = [
+  'audit',
+  'clicks',
+  ...[postback_audit_folder, notification_audit_folder].map((one) => one.slice(0, -1)),
+]
 
 /** Apps that have folders of their own. */
 export async function serverApps(audit: Lists): Promise<string[]> {

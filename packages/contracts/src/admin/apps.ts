@@ -28,9 +28,24 @@ const development_keys = z
   .boolean()
   .describe("Whether postbacks that one of Apple's development keys signed count, also those that are stored already.")
 
+const push_audience = text(limits.google_push_chars_max).regex(
+  /^[!-~]*$/,
+  'It must be visible ASCII characters without spaces.',
+)
+const push_email = text(limits.google_push_chars_max).regex(
+  /^([!-?A-~]+@[!-?A-~]+)?$/,
+  'It must be an address of mail in visible ASCII characters.',
+)
+
 const ChangeApp = z.strictObject({
   name: name.optional(),
   ...appSettings,
+  google_push_audience: push_audience
+    .optional()
+    .describe('Audience of the tokens with which Pub/Sub pushes notifications. Empty: the address that it pushes to.'),
+  google_push_email: push_email
+    .optional()
+    .describe('Service account whose tokens Pub/Sub pushes with. Empty: no notification of Google is taken.'),
   development_keys: development_keys.optional(),
   ...AttributionSettings.partial().shape,
 })
@@ -52,6 +67,14 @@ export const App = z.object({
   development_keys,
   has_apple_key: z.boolean().describe('Whether a key of the App Store Server API is set.'),
   has_google_account: z.boolean().describe('Whether a service account of Google is set.'),
+  google_push_audience: z
+    .string()
+    .nullable()
+    .describe('Audience of the tokens of Pub/Sub; null: the address that it pushes to.'),
+  google_push_email: z
+    .string()
+    .nullable()
+    .describe('Service account of the tokens of Pub/Sub; null: no notification of Google is taken.'),
   ...AttributionSettings.shape,
   created_at_ms: z.number().int(),
   old_secrets_end_ms: z
@@ -111,6 +134,8 @@ export const app = {
   development_keys: false,
   has_apple_key: false,
   has_google_account: false,
+  google_push_audience: null,
+  google_push_email: null,
   ...defaultAttributionSettings('android'),
   created_at_ms,
   old_secrets_end_ms: [],

@@ -33,4 +33,19 @@ export const receiptLimits = {
   /** An app asks the stores for a check so often in the window. */
   store_checks_max: 10,
   store_checks_window_ms: 60_000,
+  /** A notification of a store on the wire. */
+  store_notification_bytes_max: 64 * 1024,
+  /** Whole UTC days for which audit objects of notifications are kept. */
+  store_notification_days_max: 35,
+  /** Keys of Google that prove notifications are fetched again after this time, and after a failure or for an unknown key after this: */
+  google_certs_fresh_ms: 3600 * 1000,
+  google_certs_retry_ms: 30_000,
+  /** While they cannot be fetched, the last ones do for this time. */
+  google_certs_stale_ms_max: 24 * 3600 * 1000,
+  /** A token of Google is longer than this never. */
+  google_token_chars_max: 8192,
+  /** Audience and service account of the tokens of Pub/Sub. */
+  google_push_chars_max: 512,
+  /** Clocks of Google and of this service may differ by this. */
+  google_clocks_differ_ms_max: 60_000,
 } as const

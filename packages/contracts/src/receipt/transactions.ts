@@ -28,6 +28,8 @@ export const AppleTransaction = z.object({
   inAppOwnershipType: z.string().optional(),
   revocationDate: time_ms.optional(),
   revocationType: z.string().optional(),
+  /** The part of the price that was paid back, in thousandths of a percent; absent: all of it. */
+  revocationPercentage: z.int().min(0).max(100_000).optional(),
 })
 export type AppleTransaction = z.infer<typeof AppleTransaction>
 

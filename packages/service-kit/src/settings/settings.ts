@@ -95,7 +95,7 @@ export const settings = {
   }),
   TRIBUTARY_PUBLIC_URL: setting({
     meaning:
-      'address at which SDKs and backends reach this installation, such as https://events.example.com: commands that the panel shows name it; default: the address of the panel',
+      'address at which SDKs and backends reach this installation, such as https://events.example.com: commands that the panel shows name it, and the tokens with which Google pushes notifications; default: the address of the panel, or of a push',
     kind: optional(shownAddress),
     default_text: null,
   }),
@@ -161,7 +161,8 @@ export const settings = {
     default_text: '',
   }),
   TRIBUTARY_APPLE_ROOTS_FILE: setting({
-    meaning: 'PEM file of the root certificates that signed transactions of Apple need, instead of the pinned one',
+    meaning:
+      'PEM file of the root certificates that signed transactions and notifications of Apple need, instead of the pinned one',
     kind: optional(text),
     default_text: null,
   }),
@@ -177,6 +178,12 @@ export const settings = {
   }),
   TRIBUTARY_GOOGLE_TOKEN_URL: setting({
     meaning: "address that gives service accounts their tokens instead of Google's own; https, or http on this machine",
+    kind: optional(keySetAddress),
+    default_text: null,
+  }),
+  TRIBUTARY_GOOGLE_CERTS_URL: setting({
+    meaning:
+      "JWK set that proves the notifications that Google pushes, instead of Google's own; https, or http on this machine",
     kind: optional(keySetAddress),
     default_text: null,
   }),

@@ -8,6 +8,7 @@ import {
 import { limits } from '@tributary/contracts/limits'
 import type { ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
 import { AppleTransaction } from '@tributary/contracts/receipt/transactions'
+import type { z } from 'zod'
 
 /** Why a text is no signed transaction of Apple. */
 export type JwsFault = Extract<
@@ -15,26 +16,52 @@ export type JwsFault = Extract<
   'malformed' | 'bad_signature' | 'untrusted_chain' | 'expired_certificate' | 'wrong_environment'
 >
 
-/** Verifies a signed transaction of StoreKit 2 offline. Never throws for what a stranger sends. */
+/** A kind of payload that Apple signs. */
+export interface SignedKind<T> {
+  schema: z.ZodType<T>
+  /** The environments that a payload names. */
+  environmentsOf(payload: T): readonly (string | undefined)[]
+}
+
+/** Verifies what Apple signed offline. Never throws for what a stranger sends. */
+export type VerifySigned = <T extends Dated>(jws: string, kind: SignedKind<T>) => Promise<T | JwsFault>
+
+/** Verifies a signed transaction of StoreKit 2 in the same way. */
 export type VerifyJws = (jws: string) => Promise<AppleTransaction | JwsFault>
+
+interface Dated {
+  signedDate: number
+}
+
+/** Signed transactions. */
+export const transactionKind: SignedKind<AppleTransaction> = {
+  schema: AppleTransaction,
+  environmentsOf: ({ environment }) => [environment],
+}
+
+/** Verifies signed transactions with these roots; see `verifySigned`. */
+export function verifyJws(roots: readonly X509Certificate[]): VerifyJws {
+  const verify = verifySigned(roots)
+  return (jws) => verify(jws, transactionKind)
+}
 
 /**
  * Verifies with these roots, by Apple's library without online checks: certificates must have been valid on the date that
  * Apple signed. Apple repeats its header to the letter, so once the library has proven a JWS, a P-256 verification is enough
- * for others with its header.
+ * for others with its header, of whatever kind: the same certificates sign them all.
  */
-export function verifyJws(roots: readonly X509Certificate[]): VerifyJws {
+export function verifySigned(roots: readonly X509Certificate[]): VerifySigned {
   const proven = new Map<string, Chain>()
-  return async (jws) => {
+  return async (jws, kind) => {
     const header = jws.slice(0, Math.max(jws.indexOf('.'), 0))
     try {
       const chain = proven.get(header)
-      if (chain !== undefined) return verifyBelow(chain, jws)
-      const verifier = new TransactionVerifier(roots)
-      const transaction = mustBeTransaction(await verifier.verify(jws)) // without the fields that nobody reads
+      if (chain !== undefined) return verifyBelow(chain, jws, kind)
+      const verifier = new Verifier(roots)
+      const payload = mustBe(kind, await verifier.verify(jws, kind)) // without the fields that nobody reads
       if (proven.size >= limits.proven_headers_max) proven.clear()
       proven.set(header, verifier.chain!)
-      return transaction
+      return payload
     } catch (err) {
       return faultOf(err)
     }
@@ -49,15 +76,15 @@ interface Chain {
   until_ms: number
 }
 
-function verifyBelow(chain: Chain, jws: string): AppleTransaction {
+function verifyBelow<T extends Dated>(chain: Chain, jws: string, kind: SignedKind<T>): T {
   const [, payload = '', signature = '', ...more] = jws.split('.', 4)
   if (more.length > 0 || !isBase64url(payload) || !isBase64url(signature)) throw new Fault('malformed')
-  const transaction = mustBeTransaction(readJson(payload))
-  mustBeValidAt(chain, transaction.signedDate)
+  const read = mustBe(kind, readJson(payload))
+  mustBeValidAt(chain, read.signedDate)
   const signed = Buffer.from(jws.slice(0, jws.lastIndexOf('.')))
   const proof = Buffer.from(signature, 'base64url')
   if (!verify('sha256', signed, { key: chain.key, dsaEncoding: 'ieee-p1363' }, proof)) throw new Fault('bad_signature')
-  return transaction
+  return read
 }
 
 const isBase64url = (text: string): boolean => /^[\w-]*$/.test(text)
@@ -71,18 +98,18 @@ function readJson(part: string): unknown {
 }
 
 /** Apple's library for one JWS; `chain` is there once its certificates are trusted. */
-class TransactionVerifier extends SignedDataVerifier {
+class Verifier extends SignedDataVerifier {
   chain: Chain | undefined
   private readonly roots: readonly X509Certificate[]
 
   constructor(roots: readonly X509Certificate[]) {
-    // App and environment are compared later, with all that the transaction says at hand (docs/receipts.md#what-is-checked).
+    // App and environment are compared later, with all that the payload says at hand (docs/receipts.md#what-is-checked).
     super([], false, Environment.SANDBOX, '')
     this.roots = roots
   }
 
-  verify(jws: string): Promise<AppleTransaction> {
-    const validate = (payload: unknown): payload is AppleTransaction => mustBeTransaction(payload) !== null
+  verify<T extends Dated>(jws: string, kind: SignedKind<T>): Promise<T> {
+    const validate = (payload: unknown): payload is T => mustBe(kind, payload) !== null
     return this.verifyJWT(jws, { validate }, ({ signedDate }) => new Date(signedDate))
   }
 
@@ -121,11 +148,13 @@ function mustBeValidAt({ from_ms, until_ms }: Chain, signed_ms: number): void {
   if (!is_valid) throw new Fault('expired_certificate')
 }
 
-function mustBeTransaction(payload: unknown): AppleTransaction {
-  const read = AppleTransaction.safeParse(payload)
+/** Xcode signs these with a key of its own. */
+const unsigned_environments: readonly (string | undefined)[] = ['Xcode', 'LocalTesting']
+
+function mustBe<T>({ schema, environmentsOf }: SignedKind<T>, payload: unknown): T {
+  const read = schema.safeParse(payload)
   if (!read.success) throw new Fault('malformed')
-  // Xcode signs these with a key of its own.
-  if (['Xcode', 'LocalTesting'].includes(read.data.environment)) throw new Fault('wrong_environment')
+  if (environmentsOf(read.data).some((one) => unsigned_environments.includes(one))) throw new Fault('wrong_environment')
   return read.data
 }
 

@@ -27,7 +27,8 @@ export async function listApps(pool: Pool, company_id: string, now_ms: number): 
  */
 export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
   mustHaveIdShape(app_id, 'unknown_app')
-  const { name, bundle_id, store_id, provider_token, development_keys, ...settings } = change
+  const { name, bundle_id, store_id, provider_token, development_keys, ...others } = change
+  const { google_push_audience, google_push_email, ...settings } = others
   return inTransaction(pool, async (client) => {
     await lockApp(client, app_id)
     const was = await getApp(client, app_id, request.now_ms)
@@ -35,9 +36,14 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
       client.query(
         `UPDATE apps SET name = coalesce($2, name), bundle_id = coalesce($3, bundle_id),
            store_id = coalesce($4, store_id), owns_store_id = owns_store_id OR $4 IS NOT NULL,
-           provider_token = coalesce($5, provider_token), development_keys = coalesce($6, development_keys)
+           provider_token = coalesce($5, provider_token), development_keys = coalesce($6, development_keys),
+           google_push_audience = nullif(coalesce($7, google_push_audience), ''),
+           google_push_email = nullif(coalesce($8, google_push_email), '')
          WHERE app_id = $1`,
-        [app_id, name, bundle_id, store_id, provider_token, development_keys],
+        [
+          ...[app_id, name, bundle_id, store_id, provider_token, development_keys],
+          ...[google_push_audience, google_push_email],
+        ],
       ),
     )
     const app = await getApp(client, app_id, request.now_ms)
@@ -169,7 +175,7 @@ async function readApps(
 ): Promise<App[]> {
   const { rows } = await client.query(
     `SELECT a.app_id, a.company_id, a.app_key, a.name, a.platform, a.bundle_id, a.store_id, a.provider_token,
-            a.owns_store_id, a.development_keys,
+            a.owns_store_id, a.development_keys, a.google_push_audience, a.google_push_email,
             EXISTS (SELECT 1 FROM apple_keys k WHERE k.app_id = a.app_id) AS has_apple_key,
             EXISTS (SELECT 1 FROM google_accounts g WHERE g.app_id = a.app_id) AS has_google_account,
             floor(extract(epoch FROM a.created_at) * 1000)::text AS created_at_ms,

@@ -23,6 +23,7 @@ interface Kind {
     | 'cv_schemas'
     | 'live_schemas'
     | 'store_apps'
+    | 'notified_apps'
   channels: readonly ChangeChannel[]
 }
 

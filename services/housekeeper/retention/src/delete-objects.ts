@@ -2,6 +2,7 @@ import { dayFolders, daysBelow, requestDays, sdkDays } from '@tributary/audit-st
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
+import { notification_audit_folder } from '@tributary/contracts/receipt/store-notified'
 import { archiveFolder, click_archive_folder } from '@tributary/tables/attribution/click-archive'
 import type { KeptApp } from './kept-days.ts'
 
@@ -38,12 +39,20 @@ export async function deleteArchives({ audit, signal }: DeleteObjects, first_kep
 /** Deletes the audit objects of postbacks of days before one, proven ones too: a group of postbacks shares an object. */
 export async function deletePostbacks({ audit, signal }: DeleteObjects, first_kept: string): Promise<number> {
   let deleted = 0
-  for (const protocol of postbackProtocols) {
-    const root = `${postback_audit_folder}${protocol}/`
-    const days = await Array.fromAsync(daysBelow(audit, root, ''))
-    for (const day of days.filter((one) => one < first_kept))
-      deleted += await deleteBelow(audit, `${root}${day.replaceAll('-', '/')}/`, signal)
-  }
+  for (const protocol of postbackProtocols)
+    deleted += await deleteDaysBelow({ audit, signal }, `${postback_audit_folder}${protocol}/`, first_kept)
+  return deleted
+}
+
+/** Deletes the audit objects of notifications of stores of days before one. */
+export const deleteNotifications = (deps: DeleteObjects, first_kept: string): Promise<number> =>
+  deleteDaysBelow(deps, notification_audit_folder, first_kept)
+
+async function deleteDaysBelow({ audit, signal }: DeleteObjects, root: string, first_kept: string): Promise<number> {
+  let deleted = 0
+  const days = await Array.fromAsync(daysBelow(audit, root, ''))
+  for (const day of days.filter((one) => one < first_kept))
+    deleted += await deleteBelow(audit, `${root}${day.replaceAll('-', '/')}/`, signal)
   return deleted
 }
 

@@ -22,7 +22,7 @@ import type { Pool } from 'pg'
 import type { Logger } from 'pino'
 import { blankAddresses, deleteDays, firstKeptSql } from './act-on-tables.ts'
 import { blankObjects, splitLate } from './blank-objects.ts'
-import { deleteArchives, deletePostbacks, deleteRequests } from './delete-objects.ts'
+import { deleteArchives, deleteNotifications, deletePostbacks, deleteRequests } from './delete-objects.ts'
 import { deleteUnproven } from './delete-unproven.ts'
 import { firstKept, firstKeptDay, type KeptApp, readKeptApps } from './kept-days.ts'
 
@@ -115,6 +115,8 @@ export async function runRetention(
   done.objects_deleted += await deleteRequests({ ...deps, signal }, objects)
   done.objects_deleted += await deleteArchives({ ...deps, signal }, firstKeptDay(now_ms, limits.keep_click_days_max))
   done.objects_deleted += await deletePostbacks({ ...deps, signal }, unproven_before)
+  const notified_before = firstKeptDay(now_ms, limits.store_notification_days_max)
+  done.objects_deleted += await deleteNotifications({ ...deps, signal }, notified_before)
   done.objects_blanked = await blankObjectsOf(deps, apps, { now_ms, noted_before }, signal)
   return done
 }

@@ -14,6 +14,22 @@ export interface StoreOptions {
   googleServiceAccountFile?: string
 }
 
+/** The options of `app set` for the notifications of Google. */
+export interface PushOptions {
+  googlePushAudience?: string
+  googlePushEmail?: string
+}
+
+/** Adds them. */
+export const pushOptions = (command: Command): Command =>
+  command
+    .option('--google-push-audience <audience>', 'audience of the tokens of Pub/Sub, "" is the push address')
+    .option('--google-push-email <email>', 'service account of the tokens of Pub/Sub, "" takes it away')
+
+export const pushFieldsOf = ({ googlePushAudience, googlePushEmail }: PushOptions) => ({
+  ...{ google_push_audience: googlePushAudience, google_push_email: googlePushEmail },
+})
+
 /** Adds these options. */
 export const storeOptions = (command: Command): Command =>
   command

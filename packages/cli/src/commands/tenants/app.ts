@@ -7,7 +7,15 @@ import { admin } from '../../admin.ts'
 import { checkedNumber, wholeNumberUpTo } from '../../arguments.ts'
 import { usageError } from '../../errors.ts'
 import { lines, list, print } from '../../output.ts'
-import { checkStoreCommand, readStoreCredentials, type StoreOptions, storeOptions } from './app-stores.ts'
+import {
+  checkStoreCommand,
+  type PushOptions,
+  pushFieldsOf,
+  pushOptions,
+  readStoreCredentials,
+  type StoreOptions,
+  storeOptions,
+} from './app-stores.ts'
 
 interface Settings {
   name?: string
@@ -17,7 +25,7 @@ interface Settings {
   json?: boolean
 }
 
-interface ChangeOptions extends Settings, StoreOptions {
+interface ChangeOptions extends Settings, StoreOptions, PushOptions {
   clickWindowHours?: number
   probabilistic?: 'on' | 'off'
   probabilisticWindowHours?: number
@@ -54,7 +62,7 @@ export function appCommands(program: Command): void {
       const answer = await admin(appRoutes.listApps, { query: { company_id: company } })
       print({ json }, answer, list(heads, answer.apps.map(shown).map(Object.values)))
     })
-  storeOptions(settings(app.command('set')))
+  pushOptions(storeOptions(settings(app.command('set'))))
     .description('change the given settings of an app')
     .argument('<app_id>')
     .option('--name <name>', 'what people call it')
@@ -70,7 +78,10 @@ export function appCommands(program: Command): void {
     )
     .action(async (app_id: string, { json, ...given }: ChangeOptions) => {
       const credentials = await readStoreCredentials(given)
-      const body = { ...fieldsOf(given), ...attributionOf(given), development_keys: isOn(given.developmentKeys) }
+      const body = {
+        ...{ ...fieldsOf(given), ...attributionOf(given), ...pushFieldsOf(given) },
+        development_keys: isOn(given.developmentKeys),
+      }
       const has_settings = Object.values(body).some((value) => value !== undefined)
       const params = { id: app_id }
       let now: App | undefined
