@@ -16,6 +16,7 @@ import { partnerShots } from './shots/partner-shots.ts'
 import { peopleShots } from './shots/people-shots.ts'
 import { postbackShots } from './shots/postback-shots.ts'
 import { reportShots, rowShots } from './shots/report-shots.ts'
+import { type NotifiedApps, openSigningStores } from './shots/store-shots.ts'
 import { adminOf } from './tenants.ts'
 
 const data_dir = mkdtempSync(join(tmpdir(), 'tributary-answers-'))
@@ -26,11 +27,15 @@ let provider: TestIdentityProvider
 let admin_token: string
 let companies: Companies
 let ios_app_id: string
+let stores: Awaited<ReturnType<typeof openSigningStores>>
+let notified: NotifiedApps
 let links: [DocumentedLinks, DocumentedLinks]
 
 beforeAll(async () => {
   provider = await startIdentityProvider(null)
+  stores = await openSigningStores(data_dir)
   const env = {
+    ...stores.env,
     TRIBUTARY_ADMIN_HOSTS: 'panel.example.com', // an address without https
     TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1', // the shots name further addresses
     ...{ TRIBUTARY_OIDC_ISSUER: provider.issuer, TRIBUTARY_OIDC_CLIENT_ID: provider.client_id },
@@ -53,11 +58,12 @@ beforeAll(async () => {
   const { tenant, other } = companies
   links = [await admin.createLinks(tenant.company_id), await admin.createLinks(other.company_id)]
   ios_app_id = await admin.createIosApp(other.company_id)
+  notified = await admin.createNotifiedApps(companies.suspended.company_id) // what they miss comes only once
   await admin.suspend(companies.suspended.company_id)
 })
 afterAll(async () => {
   await standalone.stop('SIGTERM')
-  await provider.close()
+  await Promise.all([provider.close(), stores.close()])
   rmSync(data_dir, { recursive: true, force: true })
 })
 
@@ -79,7 +85,7 @@ it('answers every documented code, in the documented shape and with the document
   const wrong: string[] = []
   const people = await peopleShots(standalone.url, admin_token, companies)
   const shots: Shot[] = [
-    ...postbackShots(), // soon after the slow ones, which count for the same minute
+    ...postbackShots(stores.shots(notified)), // soon after the slow ones, which count for the same minute
     ...people.shots, // soon too: codes of authenticators end
     ...ingestShots(companies),
     ...costShots(companies),

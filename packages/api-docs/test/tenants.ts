@@ -1,4 +1,5 @@
 import type { DocumentedLinks } from './shots/link-shots.ts'
+import { type NotifiedApps, notified_bundle_id, pushSettings } from './shots/store-shots.ts'
 
 /** A company with one Android app, its keys and a tracking link, made by the admin API. */
 export interface Tenant {
@@ -20,9 +21,9 @@ export interface TenantOptions {
 
 /** The admin API of a running service, as far as tests of the document need it. */
 export function adminOf(url: string, admin_token: string) {
-  const post = async (path: string, body: object = {}) => {
+  const post = async (path: string, body: object = {}, method = 'POST') => {
     const headers = { authorization: `Bearer ${admin_token}` }
-    const answer = await fetch(`${url}/admin/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+    const answer = await fetch(`${url}/admin/api/v1${path}`, { method, headers, body: JSON.stringify(body) })
     if (answer.status !== 200) throw new Error(`${path}: ${await answer.text()}`)
     return answer.json() as Promise<Record<string, string>>
   }
@@ -40,6 +41,14 @@ export function adminOf(url: string, admin_token: string) {
     async createIosApp(company_id: string): Promise<string> {
       const { app_id = '' } = await post('/apps', { company_id, name: 'Documented', platform: 'ios' })
       return app_id
+    },
+    /** An app of each platform that the stores notify. */
+    async createNotifiedApps(company_id: string): Promise<NotifiedApps> {
+      const given = { company_id, name: 'Notified', bundle_id: notified_bundle_id }
+      const { app_key: ios = '' } = await post('/apps', { ...given, platform: 'ios' })
+      const { app_key: android = '', app_id } = await post('/apps', { ...given, platform: 'android' })
+      await post(`/apps/${app_id}`, pushSettings, 'PATCH')
+      return { ios, android }
     },
     async createTenant({ allowed_events = [], scopes, ...quota }: TenantOptions = {}): Promise<Tenant> {
       const company = await post('/companies', { name: 'Documented', ...quota })

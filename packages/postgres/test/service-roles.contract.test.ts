@@ -42,6 +42,7 @@ import { isMasterKeyRight } from '@tributary/tenancy/secrets/master-key-check'
 import { openMasterKeys, readMasterKey } from '@tributary/tenancy/secrets/master-keys'
 import { rotateMasterKey } from '@tributary/tenancy/secrets/rotate-master-key'
 import { findUnreadableSecrets } from '@tributary/tenancy/secrets/unreadable-secrets'
+import { openNotifiedApps } from '@tributary/tenancy/stores/notified-apps'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
@@ -193,6 +194,15 @@ describe('what a service needs it may do', () => {
     const links = await openLinks({ pool, masterKeys, now: Date.now, logger })
     onTestFinished(() => links.close())
     expect(await links.find(link_id)).toMatchObject({ app_id: app.app_id, link_secret: expect.any(Buffer) })
+  })
+
+  test('postback-gateway finds the apps that stores notify, and none of their secrets', async () => {
+    const { app } = await tenant(db.pool)
+    const pool = poolOf('postback-gateway')
+    const apps = await openNotifiedApps({ pool, now: Date.now, logger })
+    onTestFinished(() => apps.close())
+    expect(await apps.find(app.app_key)).toMatchObject({ app_id: app.app_id, google_push_email: null })
+    await refuses(pool, 'SELECT signing_secret_ciphertext FROM apps', 'SELECT ciphertext FROM google_accounts')
   })
 
   test('install-finder finds apps and their settings, and makes their secrets', async () => {

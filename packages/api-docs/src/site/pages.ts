@@ -90,7 +90,7 @@ const topics = ['clicks.recorded', 'erasures.requested', 'events.accepted', 'ins
 /** Files that are served as they are, by their path below `/docs`. */
 export const rawFiles: ReadonlyMap<string, string> = new Map([
   ['openapi.json', 'docs/openapi.json'],
-  ...[...topics, 'postbacks.received'].map((topic): [string, string] => [
+  ...[...topics, 'postbacks.received', 'stores.notified'].map((topic): [string, string] => [
     `schemas/${topic}.v1.json`,
     `docs/schemas/${topic}.v1.json`,
   ]),

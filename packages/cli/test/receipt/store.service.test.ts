@@ -46,7 +46,14 @@ it('compares it with an app, and tells a person in a sentence', async () => {
   const app = {
     ...{ app_id: 'app_1', company_id: 'co_1', app_key: 'app_live_1', name: 'A', platform: 'ios', store_id: null },
     ...{ bundle_id: 'com.other', provider_token: null, owns_store_id: true, development_keys: false, created_at_ms: 5 },
-    ...{ has_apple_key: false, has_google_account: false, old_secrets_end_ms: [], click_window_hours: 1 },
+    ...{
+      has_apple_key: false,
+      has_google_account: false,
+      google_push_audience: null,
+      google_push_email: null,
+      old_secrets_end_ms: [],
+      click_window_hours: 1,
+    },
     ...{ probabilistic: false, probabilistic_window_hours: 2, reinstall_days: 3 },
   }
   const env = await service({

@@ -1,4 +1,5 @@
 import { App, SecretRotated } from '@tributary/contracts/admin/apps'
+import { limits } from '@tributary/contracts/limits'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { expect, test } from 'vitest'
 import { adminApiUnderTest } from '../admin-api-under-test.ts'
@@ -43,6 +44,8 @@ test('the list of a company holds its own apps with every field that is no secre
         development_keys: false,
         has_apple_key: false,
         has_google_account: false,
+        google_push_audience: null,
+        google_push_email: null,
         created_at_ms: made_at_ms,
         old_secrets_end_ms: [],
       },
@@ -60,6 +63,34 @@ test('a change of an app changes what is given and nothing else', async () => {
   expect(App.strict().parse(body)).toMatchObject({ name: 'Run', bundle_id: 'com.example.run', store_id })
   const logged = (await auditOf(app_id)).map(({ action, detail }) => ({ action, detail }))
   expect(logged[1]).toEqual({ action: 'app.set', detail: { name: 'Run', bundle_id: 'com.example.run' } })
+})
+
+test('what the tokens of Google must name is shown, and taken away by an empty text', async () => {
+  const { app_id } = await newApp()
+  const set = async (body: object) => (await ask('PATCH', `/apps/${app_id}`, body)).body
+  const [google_push_audience, google_push_email] = [
+    'https://events.example.com/',
+    'push@example.iam.gserviceaccount.com',
+  ]
+  await set({ google_push_audience })
+  const both = { google_push_audience, google_push_email }
+  expect(App.strict().parse(await set({ google_push_email }))).toMatchObject(both)
+  expect(await set({ name: 'Run' })).toMatchObject(both)
+  expect((await auditOf(app_id)).at(-2)).toMatchObject({ action: 'app.set', detail: { google_push_email } })
+  expect(await set({ google_push_audience: '' })).toMatchObject({ google_push_audience: null, google_push_email })
+  expect(await set({ google_push_email: '' })).toMatchObject({ google_push_audience: null, google_push_email: null })
+})
+
+test.each([
+  ['google_push_email', 'no address'],
+  ['google_push_email', 'nobody'],
+  ['google_push_email', `${'a'.repeat(limits.google_push_chars_max)}@b`],
+  ['google_push_audience', 'two words'],
+  ['google_push_audience', 'a'.repeat(limits.google_push_chars_max + 1)],
+])('%s of %s is refused', async (field, value) => {
+  const { app_id } = await newApp()
+  const refused = await ask('PATCH', `/apps/${app_id}`, { [field]: value })
+  expect(refused).toMatchObject({ status: 400, body: { error: 'invalid_field', field } })
 })
 
 test('the id of an iOS app in the App Store is digits, and a change to another one does nothing', async () => {

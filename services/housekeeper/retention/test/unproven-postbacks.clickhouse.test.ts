@@ -146,3 +146,16 @@ test('audit objects of postbacks go after 35 days, by protocol and day, and no o
   expect(left).toHaveLength(80 + others.length)
   expect(left.some((one) => one.includes(dayOf(0).replaceAll('-', '/')) && !others.includes(one))).toBe(false)
 })
+
+test('audit objects of notifications of stores go after 35 days, of every app, and no other object', async () => {
+  const folder = (days: number) => `notifications/${dayOf(days).replaceAll('-', '/')}`
+  const keys = [0, 1].flatMap((days) =>
+    ['co_1/app_1', 'co_2/app_2'].map((app) => `${folder(days)}/${app}/1-g-1.jsonl.gz`),
+  )
+  const other = 'app_1/privacy/notifications/a'
+  for (const key of [...keys, other]) audit.objects.set(key, Buffer.from('x'))
+  const days = limits.store_notification_days_max
+  expect((await runAt(days))?.objects_deleted).toBe(0)
+  expect((await runAt(days + 1))?.objects_deleted).toBe(2)
+  expect([...audit.objects.keys()].toSorted()).toEqual([other, ...keys.slice(2)].toSorted())
+})
