@@ -304,7 +304,7 @@ describe('what a service needs it may do', () => {
     await refuses(working, 'SELECT ciphertext FROM link_secrets', 'SELECT * FROM admin_audit_log')
   })
 
-  const withoutSecrets: readonly PostgresService[] = ['report-api', 'retention', 'settler']
+  const withoutSecrets: readonly PostgresService[] = ['postback-gateway', 'report-api', 'retention', 'settler']
   test.each(services.filter((service) => !withoutSecrets.includes(service)))(
     '%s sees which secrets need another master key',
     async (service) => {

@@ -4,6 +4,7 @@ export const errorMeanings: Record<string, string> = {
   "empty_body": "No body, or gzip of nothing.",
   "bad_json": "Not JSON: broken syntax, broken UTF-8, a byte order mark. On S2S and for postbacks also a body of the wrong shape.",
   "bad_jws": "Neither a JWS of three parts nor JSON that holds one as jws-string.",
+  "bad_token": "Nothing proves that the store sent this notification about this app; the log says why. Nothing was stored.",
   "bad_batch_shape": "Not an object with 1 to 500 events, or a sent_at_ms that is no number. Of costs: no array, none in it, or a wrong as_of_ms.",
   "request_timeout": "The body came slower than 16 KiB/s on average; the connection is closed. Send again.",
   "bad_gzip": "Broken or cut gzip, or bytes after its last member.",
@@ -77,7 +78,7 @@ export const errorMeanings: Record<string, string> = {
   "replay_running": "The installation already runs a replay; try again later.",
   "method_not_allowed": "The path exists for the methods in Allow.",
   "uri_too_long": "The address of the request is longer than 16 KiB; the connection is closed.",
-  "not_found": "There is no such path, or no such tracking link.",
+  "not_found": "There is no such path, no such tracking link, or no app that a store notifies by this key.",
   "internal_error": "A fault of ours; the log has the request_id.",
   "unavailable": "A dependency is away, too many requests are in progress, or a report took too long. Repeat after Retry-After."
 }
