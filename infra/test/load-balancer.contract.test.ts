@@ -23,6 +23,7 @@ const prefixes = [
   ['/skan-postback', 'postback-gateway'],
   ['/aak-postback', 'postback-gateway'],
   ['/.well-known/', 'postback-gateway'],
+  ['/store/', 'postback-gateway'],
 ] as const
 const isInside = (path: string) => path === '/metrics' || path.startsWith('/admin/')
 const names = ['ingest-gateway', 'link-gateway', 'postback-gateway', 'report-api', 'admin-api']

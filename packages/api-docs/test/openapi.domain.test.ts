@@ -9,7 +9,7 @@ const surfaceOf = (route: string): Surface => {
   if (route.includes('/s2s/') || route === 'PUT /api/v1/costs') return 's2s'
   if (route.includes('/api/v1/') && !route.includes('/admin/')) return 'reports'
   if (route.includes(' /l/')) return 'links'
-  if (/-postback$|report-attribution/.test(route)) return 'postbacks'
+  if (/-postback$|report-attribution| \/store\//.test(route)) return 'postbacks'
   return route.includes('/admin/') ? 'admin' : 'sdk'
 }
 const keyed = operations.filter(({ tags }) => tags[0] !== 'Service')
