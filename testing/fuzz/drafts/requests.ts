@@ -7,6 +7,7 @@ import { admin } from './admin-drafts.ts'
 import type { Draft, Header, Make } from './draft.ts'
 import { privacy, sdkBatch, serverBulk, serverEvent, valid } from './ingest-drafts.ts'
 import { link } from './link-drafts.ts'
+import { notification } from './notification-drafts.ts'
 import { anywhere, report, schema } from './other-drafts.ts'
 import { postback } from './postback-drafts.ts'
 
@@ -44,7 +45,7 @@ export function makeRequest(seed: number, n: number, tenants: FuzzTenants): Fuzz
 
 /** Shares of a hundred. */
 const makes: [share: number, make: Make][] = [
-  [41, sdkBatch],
+  [39, sdkBatch],
   [6, privacy],
   [14, serverEvent],
   [8, serverBulk],
@@ -52,6 +53,7 @@ const makes: [share: number, make: Make][] = [
   [1, (random, _n, tenants) => schema(random, tenants)],
   [4, (random, _n, tenants) => link(random, tenants)],
   [4, (random, n) => postback(random, n)],
+  [2, notification],
   [4, (random, _n, tenants) => admin(random, tenants)],
   [9, (random, _n, tenants) => anywhere(random, tenants)],
 ]
