@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync } from 'node:crypto'
+import { CodedError, retrySoon } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 import { proveNotification } from '@tributary/stores/prove-notification'
 import { provePush } from '@tributary/stores/push-token'
@@ -53,10 +54,16 @@ async function openDoors(given: { public_url?: string | undefined } = { public_u
   })
   const prove = proveNotification([apple.root.certificate])
   const storeProofs = { apple: async () => prove, google: async () => push }
-  const notifiedApps = { find: async (key: string) => apps.get(key) ?? null }
+  const database = { fault: null as Error | null }
+  const notifiedApps = {
+    async find(key: string) {
+      if (database.fault) throw database.fault
+      return apps.get(key) ?? null
+    },
+  }
   const gateway = await openGateway({ clock, doors: { notifiedApps, storeProofs, ...given } })
   const nothingStored = () => expect([gateway.notified(), gateway.audited()]).toEqual([[], []])
-  return { ...gateway, published, nothingStored }
+  return { ...gateway, database, published, nothingStored }
 }
 
 const signedPayload = (payload: object, sign = apple.sign) => JSON.stringify({ signedPayload: sign(payload) })
@@ -410,6 +417,14 @@ describe.each([
     gateway[what].fault = null
     expect((await gateway.send(body(), { path, headers: headers() })).status).toBe(200)
     expect(gateway.notified()).toHaveLength(1)
+  })
+
+  it('is not acknowledged while nobody can look its app up', async () => {
+    const gateway = await openDoors()
+    gateway.database.fault = new CodedError('unavailable', { headers: retrySoon })
+    const refused = await gateway.send(body(), { path, headers: headers() })
+    expect(refused).toMatchObject({ status: 503, code: 'unavailable', headers: { 'retry-after': '1' } })
+    gateway.nothingStored()
   })
 
   it('is on the log before it is acknowledged', async () => {
