@@ -34,6 +34,7 @@ export const consumers = {
   },
   eventForwarder: { name: 'event-forwarder', topic: topics.eventsAccepted, pins_tombstones: { by: 'install' } },
   receiptValidator: { name: 'receipt-validator', topic: topics.eventsAccepted, pins_tombstones: { by: 'install' } },
+  notificationJoiner: { name: 'notification-joiner', topic: topics.storesNotified },
   postbackWriter: { name: 'postback-writer', topic: topics.postbacksReceived },
   eraser: { name: 'eraser', topic: topics.erasuresRequested },
 } as const satisfies Record<string, ConsumerGroup>

@@ -114,10 +114,13 @@ export const serviceRoles = {
     fx_rates: { select: '*' },
     due_receipts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     store_answers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    store_purchases: { select: '*', also: ['INSERT'] },
+    waiting_notifications: { select: '*', also: ['INSERT', 'DELETE'] },
   },
   eraser: {
     ...erasedRights,
     due_receipts: { select: '*', also: ['DELETE'] },
+    store_purchases: { select: '*', update: ['install_uuid'] },
     due_postbacks: { select: '*', also: ['UPDATE', 'DELETE'] },
     company_salts: { select: '*', also: ['INSERT'] },
     tombstones: { select: '*', also: ['INSERT'] },

@@ -1,6 +1,7 @@
 import type { Broker } from '@tributary/broker/broker'
 import type { Platform } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
 import type { StoreEvent } from '@tributary/domain/receipt/refund-event'
 import { closeRecords, openRecords } from '@tributary/gateway/event-records'
 
@@ -16,17 +17,14 @@ export interface StoreEventOfInstall {
 }
 
 interface Deps {
-  broker: Pick<Broker, 'publish'>
+  broker: Pick<Broker, 'publish' | 'partitionCount'>
   now(): number
-  /** Partition count of `events.accepted.v1`. */
-  partitions: number
 }
 
 /** Puts events of stores on the log of accepted events. Durable when it resolves; one that comes again is a duplicate by its id. */
-export async function publishStoreEvents(
-  { broker, now, partitions }: Deps,
-  events: readonly StoreEventOfInstall[],
-): Promise<void> {
+export async function publishStoreEvents({ broker, now }: Deps, events: readonly StoreEventOfInstall[]): Promise<void> {
+  if (events.length === 0) return
+  const partitions = await broker.partitionCount(topics.eventsAccepted.name)
   const received_at_ms = now()
   const records = events.flatMap(({ company_id, app_id, platform, install_uuid, audit_key, event }) => {
     const facts = {
@@ -39,5 +37,5 @@ export async function publishStoreEvents(
     )
     return closeRecords(openRecords(facts, [{ ...event, event_ts_ms, install_uuid }], partitions), audit_key)
   })
-  if (records.length > 0) await broker.publish(records)
+  await broker.publish(records)
 }

@@ -7,11 +7,13 @@ import { defineService } from '@tributary/service-kit/service/define-service'
 import { openAsk } from '@tributary/stores/ask'
 import { findDueApps } from '@tributary/tables/receipts/due-receipts'
 import { removeOldAnswers } from '@tributary/tables/receipts/store-answers'
+import { removeOldWaiting } from '@tributary/tables/receipts/store-purchases'
 import { openFxRates } from '@tributary/tenancy/fx-rates'
 import { masterKeysResource } from '@tributary/tenancy/resources'
 import { lateClaimsJoiner } from './join-late-claims.ts'
 import type { JudgeDeps } from './judge/judge-due.ts'
 import { verdictsTotal, watchDueReceipts } from './metrics.ts'
+import { notificationJoiner } from './notification-joiner.ts'
 import { receiptFinder } from './receipt-finder.ts'
 
 /** After a failure of PostgreSQL it goes on after this pause. */
@@ -34,13 +36,13 @@ export const service = defineService({
     ...(['TRIBUTARY_APPLE_ROOTS_FILE', 'TRIBUTARY_APPLE_API_URL'] as const),
     ...(['TRIBUTARY_GOOGLE_API_URL', 'TRIBUTARY_GOOGLE_TOKEN_URL'] as const),
   ],
-  consumers: [receiptFinder],
+  consumers: [receiptFinder, notificationJoiner],
   jobs: [
     {
       name: 'receipts',
       pause_ms: judge_pause_ms,
       prepare({ config, registry, ...context }) {
-        const { postgres, broker, elapsed, onClose, logger } = context
+        const { postgres, elapsed, onClose } = context
         watchDueReceipts(registry, postgres)
         const verdicts = verdictsTotal(registry)
         const { ask, close } = openAsk()
@@ -68,8 +70,7 @@ export const service = defineService({
           ])
           const verify = verifyJws(readAppleRoots(config.TRIBUTARY_APPLE_ROOTS_FILE))
           const stores = createAppStores({ ...context, verify, ask, urls })
-          const partitions = await broker.partitionCount(topics.eventsAccepted.name)
-          return (stop: AbortSignal) => judgeDue({ ...context, stores, fxRates, partitions, logger, onVerdict }, stop)
+          return (stop: AbortSignal) => judgeDue({ ...context, stores, fxRates, onVerdict }, stop)
         }
       },
     },
@@ -88,6 +89,14 @@ export const service = defineService({
         ({ postgres }) =>
         () =>
           removeOldAnswers(postgres),
+    },
+    {
+      name: 'waiting_notifications',
+      pause_ms: old_answers_pause_ms,
+      prepare:
+        ({ postgres }) =>
+        () =>
+          removeOldWaiting(postgres),
     },
   ],
 })

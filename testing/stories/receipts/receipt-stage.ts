@@ -1,9 +1,12 @@
 import { consumers } from '@tributary/contracts/consumers'
 import type { Envelope } from '@tributary/contracts/envelope'
+import type { StoreNotified } from '@tributary/contracts/receipt/store-notified'
+import type { AppleTransaction } from '@tributary/contracts/receipt/transactions'
 import { eventWriter } from '@tributary/event-writer/event-writer'
 import { createAppStores } from '@tributary/receipt-validator/app-stores'
 import { lateClaimsJoiner } from '@tributary/receipt-validator/join-late-claims'
 import { type JudgeDeps, judgeApp } from '@tributary/receipt-validator/judge-due'
+import { notificationJoiner } from '@tributary/receipt-validator/notification-joiner'
 import { receiptFinder } from '@tributary/receipt-validator/receipt-finder'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer/define-consumer'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
@@ -72,7 +75,6 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
     stores: newStores(),
     fxRates,
     erased,
-    partitions: 1,
     now,
   }
   const join = lateClaimsJoiner(deps)
@@ -108,6 +110,25 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
       }
       await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from(JSON.stringify(envelope)) }])
     },
+    /** A notification of Apple about a transaction, as the door puts it on the log. */
+    async notify(notification_id: string, type: string, transaction: AppleTransaction) {
+      const notified: StoreNotified = {
+        ...{
+          v: 1,
+          app_id,
+          company_id,
+          store: 'apple',
+          notification_id,
+          received_at_ms: now_ms,
+          audit_key: 'a',
+          google: null,
+        },
+        apple: { type, subtype: null, environment: 'Production', signed_at_ms: now_ms, transaction },
+      }
+      const value = Buffer.from(JSON.stringify(notified))
+      await broker.publish([{ topic: consumers.notificationJoiner.topic.name, partition: 0, key: null, value }])
+    },
+    masterKeys,
     envelopes: () => broker.records(topic, 0).map(({ value }) => JSON.parse(value.toString()) as Envelope),
     /** Has all that waits for a store asked again now. */
     wake: () => pool.query('UPDATE due_receipts SET next_try_ms = 0 WHERE app_id = $1', [app_id]),
@@ -122,11 +143,23 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
           ...{ broker, consumer, now, logger, registry: new Registry() },
           ...{ pauses: { first_ms: 1, most_ms: 2 }, fetch: { bytes_min: 1, bytes_max: 1024 * 1024, wait_ms_max: 1 } },
         })
-      const running = [await run(eventWriter({ clickhouse, erased })), await run(receiptFinder(deps))]
+      let steps = 0
+      const joiner = notificationJoiner({
+        ...deps,
+        crash() {
+          steps += 1
+          if (kills.includes(steps)) throw new Error('killed')
+        },
+      })
+      const running = [
+        await run(eventWriter({ clickhouse, erased })),
+        await run(receiptFinder(deps)),
+        await run(joiner),
+      ]
       const untilRead = () =>
         vi.waitFor(() => {
-          for (const { name } of [consumers.eventWriter, consumers.receiptValidator])
-            expect(broker.isDone(name, topic, 0)).toBe(true)
+          for (const one of [consumers.eventWriter, consumers.receiptValidator, consumers.notificationJoiner])
+            expect(broker.isDone(one.name, one.topic.name, 0)).toBe(true)
         }, patient)
       try {
         for (;;) {

@@ -18,6 +18,8 @@ export const receiptLimits = {
   /** A store's answer about a purchase, and one that knows none, are kept for so long. */
   store_answer_kept_ms: 86_400_000,
   store_denial_kept_ms: 3_600_000,
+  /** A notification waits for the receipt that names its install for so long. */
+  store_notification_kept_ms: 30 * 86_400_000,
   /** A request to a store ends after this time. */
   store_request_ms_max: 10_000,
   /** A connection to a store is made within this time. */

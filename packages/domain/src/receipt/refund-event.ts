@@ -7,10 +7,10 @@ export interface StoreEvent {
   event_name: string
   event_id: string
   event_ts_ms: number
-  transaction_id: string
-  product_id?: string
-  revenue?: number
-  currency?: string
+  transaction_id?: string | null
+  product_id?: string | null
+  revenue?: number | null
+  currency?: string | null
 }
 
 /**
@@ -29,7 +29,7 @@ export function refundEvent(
     event_id: `refund-${isVisible(transaction_id) ? transaction_id : hash('sha256', transaction_id)}`,
     event_ts_ms: taken_back_ms,
     transaction_id,
-    ...(product_id !== null && { product_id }),
+    product_id,
     ...{ revenue: counted.amount_micros / 1e6, currency: counted.currency },
   }
 }

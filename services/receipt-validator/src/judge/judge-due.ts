@@ -10,29 +10,29 @@ import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { judgeMoney } from '@tributary/tables/receipts/choose-money'
 import { endTries, findDueApps, type PutOff, type TakenReceipt, takeDue } from '@tributary/tables/receipts/due-receipts'
 import { placeOf } from '@tributary/tables/receipts/event-places'
+import { addPurchases } from '@tributary/tables/receipts/store-purchases'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import { judgeReceipt } from '@tributary/tenancy/stores/judge-receipt'
 import { Semaphore } from 'async-mutex'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
+import { joinNotifications } from '../notification-joiner.ts'
 import { publishStoreEvents } from '../publish-store-events.ts'
 import type { AppStores, AppWithStores } from './app-stores.ts'
 import { pauseAfter } from './pause-after.ts'
 
 export interface JudgeDeps {
-  broker: Pick<Broker, 'publish'>
+  broker: Pick<Broker, 'publish' | 'partitionCount'>
   clickhouse: Pick<Clickhouse, 'query' | 'command'>
   postgres: Pool
   stores: AppStores
   fxRates: FxRates
   erased?: ErasedRecords
-  /** Partition count of `events.accepted.v1`. */
-  partitions: number
   now(): number
   logger?: Logger | undefined
   onVerdict?(judged: JudgedPurchase): void
   /** Tests have it called before each step; throwing is the crash. */
-  crash?(step: 'verdicts' | 'money' | 'refunds' | 'ended'): void
+  crash?(step: 'verdicts' | 'money' | 'refunds' | 'join' | 'publish' | 'remove' | 'ended'): void
 }
 
 /** Receipts of an app that are in hand at a time. A receipt may have 32 KiB. */
@@ -86,7 +86,8 @@ const failed_pause_ms = 1000
  * 1. takes them under a lease. A crash now: they are due again when it ends
  * 2. judges them, and asks the stores where it must
  * 3. stores the verdicts, and lets the money follow. A crash now: the same is done again
- * 4. puts the refunds of the stores on the log. A crash now: they come again, and are duplicates
+ * 4. puts on the log what the stores took back, and the notifications that waited for these purchases. A crash now: they come again, and
+ *    are duplicates
  * 5. ends the tries
  */
 export async function judgeApp(deps: JudgeDeps, app_id: string): Promise<number> {
@@ -108,15 +109,24 @@ export async function judgeApp(deps: JudgeDeps, app_id: string): Promise<number>
   for (const one of judged) deps.onVerdict?.(one)
   crash?.('refunds')
   const tombstones = await newestTombstones(deps.erased)
+  const isGone = ({ install_uuid, dated_at_ms }: TakenReceipt) =>
+    dated_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? -1)
   const refunds = taken.flatMap((one, n) => {
     const chosen = standing.get(placeOf(one))?.chosen ?? null
     const event = refundEvent(judged[n]!, one.event_name, chosen?.choice.money ?? null)
-    const is_erased = one.dated_at_ms <= (tombstones.markOf(app_id, one.install_uuid) ?? -1)
     const { company_id, platform } = app
     const { install_uuid } = one
-    return event === null || is_erased ? [] : [{ company_id, app_id, platform, install_uuid, audit_key: '', event }]
+    return event === null || isGone(one) ? [] : [{ company_id, app_id, platform, install_uuid, audit_key: '', event }]
   })
   await publishStoreEvents(deps, refunds)
+  const purchases = taken.flatMap((one, n) => {
+    const { verdict, original_id } = judged[n]!
+    if (verdict !== 'valid' || original_id === null || !standing.has(placeOf(one)) || isGone(one)) return []
+    const { install_uuid, dated_at_ms } = one
+    return { app_id, original_id, install_uuid, dated_at_ms }
+  })
+  await addPurchases(postgres, purchases)
+  await joinNotifications(deps, purchases)
   crash?.('ended')
   const put_off: PutOff[] = []
   const ended: TakenReceipt[] = []

@@ -11,6 +11,7 @@ import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import { endErased, removeErased } from '@tributary/tables/partners/erased-postbacks'
 import { forgetRawErasures } from '@tributary/tables/raw/raw-erasures'
 import { removeErasedReceipts } from '@tributary/tables/receipts/due-receipts'
+import { eraseFromPurchases } from '@tributary/tables/receipts/store-purchases'
 import type { Logger } from 'pino'
 import type { ErasedInstall, OpenWork, StoredBatch } from '../batch/batch.ts'
 import { carryOut } from '../batch/carry-out.ts'
@@ -234,6 +235,7 @@ async function eraseSome(deps: RunDeps, run: number, app_id: string, signal: Abo
   if (plan !== null) await carryOut({ ...deps, beforeStep }, { ...stored, plan })
   await removeErased(pool, app_id, begun.installs)
   await removeErasedReceipts(pool, app_id, begun.installs)
+  await eraseFromPurchases(pool, app_id, begun.installs)
   await beforeStep('end')
   await endBatch(pool, stored, now())
   metrics?.batch(stored)
