@@ -22,9 +22,10 @@ export function expectedReports(history: History, app: number, rates: readonly R
     ltv: (question: Question) => ltvReport(money, installs, rates, question),
     performance: (question: Question) =>
       performanceReport({ events, money, installs, clicks, frozen: history.frozen ?? [], costs, rates }, question),
-    // A history has no postbacks, and costs are asked by a test of their own: its events and verdicts must make no row here.
+    // A history has no postbacks and no receipts, and costs are asked by a test of their own: its events and verdicts must make no row here.
     skan: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
     costs: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
+    receipts: (_question: Question): ExpectedReport => ({ rows: [], missing_rates: [] }),
   }
 }
 

@@ -3,15 +3,16 @@ import type { CvSchemas } from '@tributary/tenancy/postbacks/cv-schemas'
 import type { StoreApp, StoreApps } from '@tributary/tenancy/postbacks/store-apps'
 
 export interface MemoryStoreApps extends StoreApps {
-  /** Adds an app, or changes it. What is left out has a default: no store id, no development keys. */
+  /** Adds an app, or changes it. What is left out has a default: no store id, and settings that are off. */
   add(app: Partial<StoreApp> & { app_id: string }): void
 }
 
 /** Apps with store ids in memory. */
 export function memoryStoreApps(): MemoryStoreApps {
   const apps = new Map<string, StoreApp>()
+  const settings = { company_id: 'co_1', store_id: null, development_keys: false, valid_receipts_only: false }
   return {
-    add: (app) => void apps.set(app.app_id, { company_id: 'co_1', store_id: null, development_keys: false, ...app }),
+    add: (app) => void apps.set(app.app_id, { ...settings, ...app }),
     find: async (app_id) => apps.get(app_id) ?? null,
     findOwner: async (store_id) => [...apps.values()].find((app) => app.store_id === store_id) ?? null,
     ownedItems: async () => [...apps.values()].flatMap(({ store_id }) => store_id ?? []),

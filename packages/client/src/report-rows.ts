@@ -154,6 +154,39 @@ export interface ReportRows {
     /** `dN_revenue_usd` by `cost_usd`, rounded to 4 places; null where `cost_usd` is 0 or null. */
     [field: `d${number}_roas`]: number | null
   }
+  receipts: {
+    /** Day of the events, UTC. */
+    day: string
+    /** Null where the receipt names none. */
+    store: 'apple' | 'google' | null
+    /** The newest one. */
+    verdict: 'valid' | 'invalid' | 'sandbox' | 'unverified'
+    /** Why; null where there is nothing to add. `reused`: the transaction counts for another install. */
+    reason:
+      | 'refunded'
+      | 'revoked'
+      | 'reused'
+      | 'malformed'
+      | 'receipt_too_large'
+      | 'bad_signature'
+      | 'untrusted_chain'
+      | 'expired_certificate'
+      | 'wrong_bundle'
+      | 'wrong_product'
+      | 'wrong_transaction'
+      | 'wrong_environment'
+      | 'not_found'
+      | 'pending_purchase'
+      | 'no_credentials'
+      | 'store_away'
+      | null
+    /** Events with a receipt, and events that a store sent. */
+    events: number
+    /** Money that the events state, refunds subtracted, at the exchange rate of its day. */
+    revenue_told_usd: number
+    /** Money of these events that other reports count, refunds subtracted, at the exchange rate of its day. */
+    revenue_counted_usd: number
+  }
   skan: {
     /** Day on which the postback was received, UTC. */
     day: string

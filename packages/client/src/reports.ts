@@ -76,9 +76,9 @@ export interface ReportParams {
   days?: readonly number[] | undefined
   /** Only rows with these event names, at most 100 names. Only for the report `events`. */
   event_name?: string | readonly string[] | undefined
-  /** Only rows of these partners, at most 100. Not for `events` and `skan`. */
+  /** Only rows of these partners, at most 100. Not for `events`, `receipts` and `skan`. */
   partner?: string | readonly string[] | undefined
-  /** Only rows of these campaigns, at most 100; an empty text: rows that name none. Not for `attribution`, `events` and `skan`. */
+  /** Only rows of these campaigns, at most 100; an empty text: rows that name none. Not for `attribution`, `events`, `receipts` and `skan`. */
   campaign?: string | readonly string[] | undefined
   /** The same for ad groups. Only for the reports `costs` and `performance`. */
   ad_group?: string | readonly string[] | undefined
@@ -95,6 +95,12 @@ export interface ReportParams {
   sub5?: string | readonly string[] | undefined
   /** Only rows of these attribution types, such as `install_referrer` or `organic`. Only for the reports `attribution` and `performance`. */
   attribution_type?: string | readonly string[] | undefined
+  /** Only rows of these stores, such as `apple`; an empty text: rows that name none. Only for the report `receipts`. */
+  store?: string | readonly string[] | undefined
+  /** Only rows of these verdicts, such as `valid`. Only for the report `receipts`. */
+  verdict?: string | readonly string[] | undefined
+  /** Only rows of these reasons, such as `reused`; an empty text: rows without one. Only for the report `receipts`. */
+  reason?: string | readonly string[] | undefined
 }
 
 /** A report as a CSV file (RFC 4180) with a header line. */

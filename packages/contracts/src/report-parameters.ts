@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { attributionTypes } from './attribution/verdict.ts'
 import { limits } from './limits.ts'
+import { allReceiptReasons, receiptVerdicts } from './receipt/judged-receipt.ts'
+import { stores } from './receipt/receipt.ts'
 
 /** The window of examples, Unix epoch ms. */
 export const exampleWindow = { since_ms: Date.UTC(2026, 5, 1), until_ms: Date.UTC(2026, 6, 1) }
@@ -139,6 +141,21 @@ export const filterParameters = {
     .max(limits.report_filter_values_max)
     .optional()
     .describe('Only rows of this attribution type. May be repeated.'),
+  store: z
+    .array(z.enum([...stores, '']))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this store; empty: rows that name none. May be repeated.'),
+  verdict: z
+    .array(z.enum(receiptVerdicts))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this verdict. May be repeated.'),
+  reason: z
+    .array(z.enum([...allReceiptReasons, '']))
+    .max(limits.report_filter_values_max)
+    .optional()
+    .describe('Only rows of this reason; empty: rows without one. May be repeated.'),
 }
 
 /** The values of each filter in the request. A row passes if its field has one of them. */

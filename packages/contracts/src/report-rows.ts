@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { sequenceIndexes } from './postback/cv-schema.ts'
 import { postbackProtocols } from './postback/received.ts'
+import { allReceiptReasons, receiptVerdicts } from './receipt/judged-receipt.ts'
+import { stores } from './receipt/receipt.ts'
 
 const day = z.iso.date().describe('UTC.')
 const count = z.number().int()
@@ -174,6 +176,23 @@ export const EventsReportRow = z.object({
   revenue_usd: z
     .number()
     .describe('Counted money, refunds subtracted, at the exchange rate of its day; 0 without any.'),
+})
+
+export const ReceiptsReportRow = z.object({
+  day: z.iso.date().describe('Day of the events, UTC.'),
+  store: z.enum(stores).nullable().describe('Null where the receipt names none.'),
+  verdict: z.enum(receiptVerdicts).describe('The newest one.'),
+  reason: z
+    .enum(allReceiptReasons)
+    .nullable()
+    .describe('Why; null where there is nothing to add. `reused`: the transaction counts for another install.'),
+  events: count.describe('Events with a receipt, and events that a store sent.'),
+  revenue_told_usd: z
+    .number()
+    .describe('Money that the events state, refunds subtracted, at the exchange rate of its day.'),
+  revenue_counted_usd: z
+    .number()
+    .describe('Money of these events that other reports count, refunds subtracted, at the exchange rate of its day.'),
 })
 
 const counted =

@@ -22,6 +22,7 @@ import {
   PerformanceReportRow,
   PerformanceTotals,
   performanceDays,
+  ReceiptsReportRow,
   RevenueReportRow,
   SkanReportRow,
 } from './report-rows.ts'
@@ -55,7 +56,7 @@ export const ReportMeta = z.object({
     .array(z.string())
     .optional()
     .describe(
-      'Currencies of the window with money but without an exchange rate: `revenue_usd`, or `cost_usd`, lacks that money. Absent when there is none.',
+      'Currencies of the window with money but without an exchange rate: fields of money in USD lack it. Absent when there is none.',
     ),
   whole_days: z
     .literal(true)
@@ -90,6 +91,7 @@ export const LtvReport = pageOf(LtvReportRow)
 export const SkanReport = pageOf(SkanReportRow)
 export const CostsReport = pageOf(CostsReportRow)
 export const PerformanceReport = pageOf(PerformanceReportRow)
+export const ReceiptsReport = pageOf(ReceiptsReportRow)
 export type EventsReport = z.infer<typeof EventsReport>
 
 interface ReportDeclaration {
@@ -192,6 +194,17 @@ export const reports = {
       ...{ day: '2026-06-01', partner: 'acme', campaign: 'spring', clicks: 4100, installs: 240, reinstalls: 12 },
       ...{ fraud_flagged: 3, purchases: 61, payers: 40, revenue_usd: 305.39, cost_usd: 210.5, cpi_usd: 0.8771 },
       roas: 1.4508,
+    },
+  },
+  receipts: {
+    summary: 'Receipts of the stores by day, store, verdict and reason',
+    description:
+      'Events with a receipt by their newest verdict; events that a store sent itself are `valid`. An event whose receipt nobody has judged yet is in no row. The window is of event times. Rows are ordered by day, then store, verdict and reason; null comes first.',
+    row: ReceiptsReportRow,
+    page: { ReceiptsReport },
+    example: {
+      ...{ day: '2026-06-01', store: 'apple', verdict: 'valid', reason: 'reused', events: 3 },
+      ...{ revenue_told_usd: 14.97, revenue_counted_usd: 0 },
     },
   },
   skan: {

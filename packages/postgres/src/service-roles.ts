@@ -158,7 +158,16 @@ export const serviceRoles = {
     schema_migrations: { select: '*' },
     companies: { select: '*' },
     apps: {
-      select: ['app_id', 'company_id', 'name', 'platform', 'store_id', 'owns_store_id', 'development_keys'], // no secrets
+      select: [
+        'app_id',
+        'company_id',
+        'name',
+        'platform',
+        'store_id',
+        'owns_store_id',
+        'development_keys',
+        'valid_receipts_only',
+      ], // no secrets
     },
     server_keys: { select: '*' },
     cv_schemas: { select: '*' },

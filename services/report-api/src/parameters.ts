@@ -1,6 +1,8 @@
 import { attributionTypes } from '@tributary/contracts/attribution/verdict'
 import { CodedError } from '@tributary/contracts/errors'
 import { day_ms, limits } from '@tributary/contracts/limits'
+import { allReceiptReasons, receiptVerdicts } from '@tributary/contracts/receipt/judged-receipt'
+import { stores } from '@tributary/contracts/receipt/receipt'
 import {
   FormParameters,
   GroupingParameters,
@@ -167,6 +169,9 @@ const filterRules: Record<string, string> = {
   event_name: upTo(limits.event_name_chars_max),
   partner: upTo(limits.partner_chars_max),
   attribution_type: `It must be one of: ${attributionTypes.join(', ')}.`,
+  store: `It must be one of: ${stores.join(', ')}, or empty.`,
+  verdict: `It must be one of: ${receiptVerdicts.join(', ')}.`,
+  reason: `It must be one of: ${allReceiptReasons.join(', ')}, or empty.`,
 } satisfies Record<keyof ReportFilters, string>
 
 /** A filter that is given once comes as a text. */

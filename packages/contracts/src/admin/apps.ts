@@ -36,6 +36,11 @@ const push_email = text(limits.google_push_chars_max).regex(
   /^([!-?A-~]+@[!-?A-~]+)?$/,
   'It must be an address of mail in visible ASCII characters.',
 )
+const valid_receipts_only = z
+  .boolean()
+  .describe(
+    'Whether money of events whose receipt is `unverified` counts in no report, also of those that are stored already.',
+  )
 
 const ChangeApp = z.strictObject({
   name: name.optional(),
@@ -47,6 +52,7 @@ const ChangeApp = z.strictObject({
     .optional()
     .describe('Service account whose tokens Pub/Sub pushes with. Empty: no notification of Google is taken.'),
   development_keys: development_keys.optional(),
+  valid_receipts_only: valid_receipts_only.optional(),
   ...AttributionSettings.partial().shape,
 })
 export type ChangeApp = z.infer<typeof ChangeApp>
@@ -65,6 +71,7 @@ export const App = z.object({
     .boolean()
     .describe("false: Apple's postbacks of this `store_id` belong to another app; here it leads links alone."),
   development_keys,
+  valid_receipts_only,
   has_apple_key: z.boolean().describe('Whether a key of the App Store Server API is set.'),
   has_google_account: z.boolean().describe('Whether a service account of Google is set.'),
   google_push_audience: z
@@ -132,6 +139,7 @@ export const app = {
   provider_token: null,
   owns_store_id: true,
   development_keys: false,
+  valid_receipts_only: false,
   has_apple_key: false,
   has_google_account: false,
   google_push_audience: null,

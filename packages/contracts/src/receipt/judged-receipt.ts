@@ -13,6 +13,11 @@ export const receiptReasons = {
 
 export type ReceiptVerdict = keyof typeof receiptReasons
 export type ReceiptReason = NonNullable<(typeof receiptReasons)[ReceiptVerdict][number]>
+export const receiptVerdicts = Object.keys(receiptReasons) as [ReceiptVerdict, ...ReceiptVerdict[]]
+/** The reasons of all verdicts. */
+export const allReceiptReasons = Object.values(receiptReasons)
+  .flat()
+  .filter((reason) => reason !== null)
 
 /** What is known of a receipt. The ids are those that the store names; null without a proven or asked transaction. */
 export interface JudgedReceipt {

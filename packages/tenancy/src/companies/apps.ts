@@ -27,7 +27,7 @@ export async function listApps(pool: Pool, company_id: string, now_ms: number): 
  */
 export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request: AdminRequest): Promise<App> {
   mustHaveIdShape(app_id, 'unknown_app')
-  const { name, bundle_id, store_id, provider_token, development_keys, ...others } = change
+  const { name, bundle_id, store_id, provider_token, development_keys, valid_receipts_only, ...others } = change
   const { google_push_audience, google_push_email, ...settings } = others
   return inTransaction(pool, async (client) => {
     await lockApp(client, app_id)
@@ -38,11 +38,12 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
            store_id = coalesce($4, store_id), owns_store_id = owns_store_id OR $4 IS NOT NULL,
            provider_token = coalesce($5, provider_token), development_keys = coalesce($6, development_keys),
            google_push_audience = nullif(coalesce($7, google_push_audience), ''),
-           google_push_email = nullif(coalesce($8, google_push_email), '')
+           google_push_email = nullif(coalesce($8, google_push_email), ''),
+           valid_receipts_only = coalesce($9, valid_receipts_only)
          WHERE app_id = $1`,
         [
           ...[app_id, name, bundle_id, store_id, provider_token, development_keys],
-          ...[google_push_audience, google_push_email],
+          ...[google_push_audience, google_push_email, valid_receipts_only],
         ],
       ),
     )
@@ -175,7 +176,7 @@ async function readApps(
 ): Promise<App[]> {
   const { rows } = await client.query(
     `SELECT a.app_id, a.company_id, a.app_key, a.name, a.platform, a.bundle_id, a.store_id, a.provider_token,
-            a.owns_store_id, a.development_keys, a.google_push_audience, a.google_push_email,
+            a.owns_store_id, a.development_keys, a.google_push_audience, a.google_push_email, a.valid_receipts_only,
             EXISTS (SELECT 1 FROM apple_keys k WHERE k.app_id = a.app_id) AS has_apple_key,
             EXISTS (SELECT 1 FROM google_accounts g WHERE g.app_id = a.app_id) AS has_google_account,
             floor(extract(epoch FROM a.created_at) * 1000)::text AS created_at_ms,

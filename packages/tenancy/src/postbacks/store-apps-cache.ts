@@ -36,7 +36,7 @@ export async function openStoreApps(options: KeptLookupsOptions): Promise<StoreA
   }
 }
 
-const columns = `app_id, company_id, development_keys,
+const columns = `app_id, company_id, development_keys, valid_receipts_only,
   CASE WHEN ${ownsStoreId} THEN ltrim(store_id, '0') END AS store_id`
 
 async function byApp(pool: Pool, app_ids: readonly string[]): Promise<StoreApp[]> {

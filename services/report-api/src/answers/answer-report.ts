@@ -11,6 +11,7 @@ import { costsReport } from '../reports/costs.ts'
 import { eventsReport } from '../reports/events.ts'
 import { ltvReport } from '../reports/ltv.ts'
 import { performanceReport } from '../reports/performance.ts'
+import { receiptsReport } from '../reports/receipts.ts'
 import { revenueReport } from '../reports/revenue.ts'
 import { skanReport } from '../reports/skan.ts'
 import type { Owner } from '../turns/fair-pool.ts'
@@ -31,6 +32,7 @@ const answeredReports: { readonly [Name in ReportName]: Report<Name> } = {
   skan: skanReport,
   ltv: ltvReport,
   performance: performanceReport,
+  receipts: receiptsReport,
 }
 
 /** An app, and the key or the person who reads its data. */

@@ -26,6 +26,8 @@ export interface Asked {
   hasCosts: boolean
   /** The list of settled campaigns and clicks that has what is asked for. */
   list: CampaignList | null
+  /** SQL condition on money that is worked out; undefined: all of it counts. */
+  takenMoney: string | undefined
   parts: Parts
   /** Names of the parameters with factors. */
   factors: readonly string[]
@@ -81,9 +83,11 @@ function campaignRows(name: 'campaigns' | 'clicks', asked: Pick<Asked, 'by' | 'f
 }
 
 /** Money of new installs of the window from the install time on, as `earningsSql` has it: `on, number, money_day` and what rows are of. */
-function moneySql({ by, filters, passes, parts }: Pick<Asked, 'by' | 'filters' | 'passes' | 'parts'>): string {
+function moneySql(asked: Pick<Asked, 'by' | 'filters' | 'passes' | 'parts' | 'takenMoney'>): string {
+  const { by, filters, passes, parts, takenMoney } = asked
   const used = usedBy(by, filters)
-  const live = earningsSql({ app_id, days: '{live_earnings:Array(Date)}' }, used, `${inWindow} AND ${passes}`)
+  const at = { app_id, days: '{live_earnings:Array(Date)}', ...(takenMoney && { moments: takenMoney }) }
+  const live = earningsSql(at, used, `${inWindow} AND ${passes}`)
   const settled = () => settledSql('earnings', 'earned', { app_id, days: '{settled_earnings:Array(Date)}' })
   const select = (sql: string) => `
     SELECT install_day AS on, ${listOf(by)}number, date AS money_day, currency AS code, micros AS amount, age, purchases, paid

@@ -1,8 +1,9 @@
 import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
-import { countedSql } from '@tributary/tables/settled/sql/money'
+import { countedSql, isUnverified } from '@tributary/tables/settled/sql/money'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money/money.ts'
+import { findTakenMoney } from '../money/taken-money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report, type ReportSources } from '../report.ts'
 import {
@@ -14,7 +15,7 @@ import {
   windowDays,
   withWholeDays,
 } from '../window-days.ts'
-import { daysParams, findDays, momentsOf, windowSql } from '../window-rows.ts'
+import { both, daysParams, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
  * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
@@ -32,8 +33,10 @@ export const eventsReport: Report<'events'> = async (
   if (asked === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { whole_days, ...days } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
   const filter = filterSql(filters)
-  const params = { app_id, ...days, ...filter.params }
-  const amounts = amountsSql(filter.passes)
+  const takenMoney = await findTakenMoney(sources, app_id)
+  const window_days = daysBetween(days.first_day, addDays(days.last_day, 1))
+  const params = { app_id, ...days, window_days, ...filter.params }
+  const amounts = amountsSql(filter.passes, takenMoney !== undefined)
   const periodOf = firstDayOf[group]
   const requested = { limit, offset, count_rows }
   const sql = countsSql(periodOf('date'), amounts, allRowsSql(requested))
@@ -42,7 +45,7 @@ export const eventsReport: Report<'events'> = async (
   const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
-  const spent = currenciesSql(filter.passes)
+  const spent = currenciesSql(filter.passes, takenMoney)
   const at_most = isWhole ? currenciesOf(page) : await clickhouse.query<Currency>(spent.at_most, params)
   const missing_rates = await findMissingRates(sources, { at_most, exact: spent.exact }, params)
   const rows = page.map(({ day, event_name, events, money }) => ({
@@ -73,8 +76,8 @@ interface CountRow {
   money: Amount[]
 }
 
-/** Counts and money by day, event name and currency. `passes` is a condition on the event name. */
-const amountsSql = (passes: string) => `
+/** Counts and money by day, event name and currency, `verifiedOnly` without that of unverified receipts. `passes` is a condition on the event name. */
+const amountsSql = (passes: string, verifiedOnly: boolean) => `
   SELECT date, event_name, code, sum(n) AS n, sum(micros) AS amount
   FROM (
     SELECT day AS date, event_name, currency AS code, toInt64(sum(events)) AS n, sum(revenue_micros) AS micros
@@ -102,8 +105,16 @@ const amountsSql = (passes: string) => `
     FROM revenue_chosen_v1 FINAL
     WHERE ${wholeWindow} AND ${passes} AND counts = 1
     GROUP BY date, event_name, code
+    ${verifiedOnly ? `UNION ALL ${unverifiedAmountsSql(passes)}` : ''}
   )
   GROUP BY date, event_name, code`
+
+/** What is counted of unverified receipts, to be subtracted. */
+const unverifiedAmountsSql = (passes: string) => `
+    SELECT date, event_name, code, toInt64(0) AS n, -sum(amount) AS micros
+    FROM (${countedSql(window, `${passes} AND ${isUnverified('{app_id:String}')}`)}
+    )
+    GROUP BY date, event_name, code`
 
 const countsSql = (period: string, amounts: string, allRows: string) => `
 SELECT toString(${period}) AS day, event_name, sum(n) AS events,
@@ -139,12 +150,11 @@ function currenciesOf(rows: readonly CountRow[]): Currency[] {
 async function findMissingRates(
   { clickhouse, fxRates }: ReportSources,
   { at_most, exact }: { at_most: readonly Currency[]; exact: string },
-  { first_day, last_day, ...params }: Pick<WindowDays, 'first_day' | 'last_day'> & Params,
+  params: Params,
 ): Promise<string[]> {
   const missing = await missingRates(fxRates, at_most)
   if (missing.length === 0) return []
-  const window_days = daysBetween(first_day, addDays(last_day, 1))
-  return missingRates(fxRates, await clickhouse.query<Currency>(exact, { ...params, window_days }))
+  return missingRates(fxRates, await clickhouse.query<Currency>(exact, params))
 }
 
 type Params = Readonly<Record<string, unknown>>
@@ -152,7 +162,7 @@ type Params = Readonly<Record<string, unknown>>
 const inWindow = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
 
 /** The currencies with money in the window, each with its first day. */
-const currenciesSql = (passes: string) => ({
+const currenciesSql = (passes: string, takenMoney?: string) => ({
   at_most: `
 SELECT currency, toString(min(t.day)) AS day
 FROM (
@@ -164,7 +174,7 @@ GROUP BY currency
 ORDER BY currency`,
   exact: `
 SELECT code AS currency, toString(min(date)) AS day
-FROM (${countedSql(window, passes)}
+FROM (${countedSql(window, both(passes, takenMoney))}
 )
 GROUP BY code
 ORDER BY code`,

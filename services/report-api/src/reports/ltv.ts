@@ -1,4 +1,3 @@
-import type { ReportFilters } from '@tributary/contracts/report-parameters'
 import { daysOf, type ReportRow } from '@tributary/contracts/reports'
 import { factoredUsd } from '@tributary/domain/money/money-usd'
 import { addDays } from '@tributary/tables/settled/days'
@@ -16,6 +15,7 @@ import {
   settledOf,
 } from '../money/find-money.ts'
 import { grownDays, readGrown } from '../money/grown-money.ts'
+import { findTakenMoney } from '../money/taken-money.ts'
 import { ofWindowSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
@@ -49,7 +49,9 @@ export const ltvReport: Report<'ltv'> = async (
   const { first_day, edge_days } = known
   const ns = daysOf('ltv', requested)
   const found = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) }, edge_days)
-  const stored = ofVerdicts === null ? found : asLive(found)
+  const ofInstalls = ofWindowSql(ofVerdicts, 'installs')
+  const ofMoney = both(ofWindowSql(ofVerdicts, 'money'), await findTakenMoney(sources, app_id))
+  const stored = ofMoney === undefined ? found : asLive(found)
   return readGrown({ sources, app_id, stored }, async (money_days, grown) => {
     const divided = divideDays('money', boundsOf(money_days), settledOf(money_days))
     // The live days bring the money that came since a day was settled, too.
@@ -59,7 +61,7 @@ export const ltvReport: Report<'ltv'> = async (
         ? await findDays(sources, 'installs', app_id, known)
         : divideDays('installs', known, new Set())
     const late = findLate(money.live, money_days, edge_days[0])
-    const earned = earnedSql(money, late, { hasGrown: grown.grown_days.length > 0, passes, ofVerdicts })
+    const earned = earnedSql(money, late, { hasGrown: grown.grown_days.length > 0, passes, ofMoney, ofInstalls })
     const params = {
       ...{ app_id, ...known, ...daysParams(installs), ...daysParams(money), ...filtered },
       ...{ ...late, ...grown },
@@ -70,7 +72,7 @@ export const ltvReport: Report<'ltv'> = async (
     )
     const factors = factorsOf(rated, rateOf)
     const asked = { limit, offset, count_rows }
-    const installsRows = windowSql(installs, 'groups', { ofInstalls: ofWindowSql(ofVerdicts, 'installs') })
+    const installsRows = windowSql(installs, 'groups', { ofInstalls })
     const sql = pageSql(
       installsRows,
       firstDayOf[group]('date'),
@@ -134,6 +136,14 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
   }
 }
 
+/** Which money is taken: `passes` of rows, `ofMoney` of live money, `ofInstalls` of the installs that it came from. */
+interface Taken {
+  hasGrown: boolean
+  passes: string
+  ofMoney: string | undefined
+  ofInstalls: string | undefined
+}
+
 /**
  * Money of the installs of the window: `on` the day of the install, `partner, money_day, age, code, micros, amounts`. That of
  * partly covered days of install is looked up by install, since the sums of a day do not know when on a day an install was.
@@ -141,15 +151,15 @@ function rowOf({ day, partner, installs, earned }: EarnedRow, ns: readonly numbe
 const earnedSql = (
   money: FoundDays<'money'>,
   { late_payments, late_money }: Late,
-  { hasGrown, passes, ofVerdicts }: { hasGrown: boolean; passes: string; ofVerdicts: ReportFilters | null },
+  { hasGrown, passes, ofMoney, ofInstalls }: Taken,
 ) => `
     SELECT install_day AS on, partner, date AS money_day, age, currency AS code, micros, amounts
     FROM (
-      SELECT * FROM (${windowSql(money, 'ltv', { ofLive: hasGrown ? `NOT ${isCounted(grownDays)}` : undefined, ofInstalls: ofWindowSql(ofVerdicts, 'money') })}
+      SELECT * FROM (${windowSql(money, 'ltv', { ofLive: hasGrown ? `NOT ${isCounted(grownDays)}` : undefined, ofInstalls: ofMoney })}
       )
       WHERE install_day >= {whole_from:Date} AND install_day < {whole_to:Date}
       ${late_payments.length > 0 ? `UNION ALL ${ltvOfPaymentsSql(settledPaymentsSql('late_payments'), edge)}` : ''}
-      ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql({ ...edge, moments: both(edge.moments, ofWindowSql(ofVerdicts, 'installs'))! }, '{late_money:Array(Date)}')}` : ''}
+      ${late_money.length > 0 ? `UNION ALL ${ltvOfInstallsSql({ ...edge, moments: both(edge.moments, ofInstalls)! }, { days: '{late_money:Array(Date)}', ...(ofMoney && { moments: ofMoney }) })}` : ''}
     )
     WHERE ${passes}`
 

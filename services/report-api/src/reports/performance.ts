@@ -8,7 +8,8 @@ import { type DayRange, findSettled, findSettledCohorts } from '@tributary/table
 import { activityDays, type CohortPair } from '@tributary/tables/settled/sql/cohorts'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { factorsOf } from '../money/factors.ts'
-import { findMoneyDays, findSpentRates, type MoneyDay, moneyFrom } from '../money/find-money.ts'
+import { asLive, findMoneyDays, findSpentRates, type MoneyDay, moneyFrom } from '../money/find-money.ts'
+import { findTakenMoney } from '../money/taken-money.ts'
 import { type Group, pageOf, totalsOf } from '../performance/rows.ts'
 import {
   type Asked,
@@ -47,10 +48,12 @@ export const performanceReport: Report<'performance'> = async (
   }
   const { first_day, last_day } = known
   const hasClicks = of_request.hasClicks && !(isOfSubs(filters) && (await hasFrozen(clickhouse, { app_id, ...known })))
-  const money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
+  const takenMoney = await findTakenMoney(sources, app_id)
+  const found_money = await findMoneyDays(sources, { app_id, first_day: moneyFrom(first_day) })
+  const money = takenMoney === undefined ? found_money : asLive(found_money)
   const window_days = { first_day, last_day, money }
-  const found = await findSettledParts(sources, app_id, { ...of_request, hasClicks }, window_days)
-  const asked: Omit<Asked, 'factors'> = { ...of_request, hasClicks, parts: found.parts }
+  const found = await findSettledParts(sources, app_id, { ...of_request, hasClicks, takenMoney }, window_days)
+  const asked: Omit<Asked, 'factors'> = { ...of_request, hasClicks, takenMoney, parts: found.parts }
   const shown = { ...asked, sort, limit, offset }
   const params = { app_id, first_day, last_day, ...found.params, ...filtered }
   if (mayBeMany(asked)) {
@@ -84,7 +87,7 @@ interface Days {
 async function findSettledParts(
   { clickhouse }: Pick<ReportSources, 'clickhouse'>,
   app_id: string,
-  { list, days: ns, hasClicks }: Pick<Asked, 'list' | 'days' | 'hasClicks'>,
+  { list, days: ns, hasClicks, takenMoney }: Pick<Asked, 'list' | 'days' | 'hasClicks' | 'takenMoney'>,
   { first_day, last_day, money }: Days,
 ) {
   const window = { app_id, from: first_day, to: addDays(last_day, 1) }
@@ -99,7 +102,9 @@ async function findSettledParts(
   const money_days = money.map(({ day }) => day)
   const [from, last] = [money_days[0], money_days.at(-1)]
   const earned =
-    from === undefined || last === undefined ? [] : await find('earnings', { app_id, from, to: addDays(last, 1) })
+    takenMoney !== undefined || from === undefined || last === undefined
+      ? []
+      : await find('earnings', { app_id, from, to: addDays(last, 1) })
   const days = daysBetween(window.from, window.to)
   const [campaigns, clicks] = [await find('campaigns', window), hasClicks ? await find('clicks', window) : []]
   const lists = {

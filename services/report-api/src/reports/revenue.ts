@@ -6,12 +6,14 @@ import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { asLive, findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../money/find-money.ts'
 import { grownDays, readGrown } from '../money/grown-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf, type RateOf } from '../money/money.ts'
+import { findTakenMoney } from '../money/taken-money.ts'
 import { ofPayersSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report } from '../report.ts'
 import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
 import {
   allLive,
+  both,
   daysParams,
   divideDays,
   type FoundDays,
@@ -35,9 +37,9 @@ export const revenueReport: Report<'revenue'> = async (
   const { of_rows, ofVerdicts } = splitFilters(filters)
   const { passes } = filterSql(of_rows)
   const { params: filtered } = filterSql(filters)
-  const ofInstalls = ofPayersSql(ofVerdicts, payingSql)
+  const ofMoney = both(ofPayersSql(ofVerdicts, payingSql), await findTakenMoney(sources, app_id))
   const all_days = await findMoneyDays(sources, { app_id, first_day: days.first_day, last_day: days.last_day })
-  const stored = ofVerdicts === null ? all_days : asLive(all_days)
+  const stored = ofMoney === undefined ? all_days : asLive(all_days)
   const isWhole = (day: string) => group === 'day' && day >= days.whole_from && day < days.whole_to
   return readGrown({ sources, app_id, stored, isWhole }, async (money_days, grown) => {
     const settled = settledOf(money_days)
@@ -46,13 +48,13 @@ export const revenueReport: Report<'revenue'> = async (
     const hasGrown = grown.grown_days.length > 0
     const live = [...found.live, ...found.edge].filter((day) => !settled.has(day))
     const { rated, missing_rates } = await findSpentRates(sources, app_id, { days: money_days, live }, () =>
-      clickhouse.query<FxLookup>(spentSql(found, { hasGrown, passes, ofInstalls }), params),
+      clickhouse.query<FxLookup>(spentSql(found, { hasGrown, passes, ofMoney }), params),
     )
     const rated_from = firstDays(rated)
     const of_page =
       group === 'day' ? withPayments(found, money_days, days.edge_days) : { ...allLive(found), payment_days: [] }
     const requested = { limit, offset, count_rows }
-    const sql = pageSql(of_page, { hasGrown, passes, ofInstalls }, firstDayOf[group]('date'), allRowsSql(requested))
+    const sql = pageSql(of_page, { hasGrown, passes, ofMoney }, firstDayOf[group]('date'), allRowsSql(requested))
     const of_statement = {
       ...{ ...params, ...daysParams(of_page), payment_days: of_page.payment_days },
       ...{ currencies: [...rated_from.keys()], rated_from: [...rated_from.values()] },
@@ -96,21 +98,21 @@ interface MoneyRow {
   money: Amount[]
 }
 
-/** Which money is taken: `passes` of rows, `ofInstalls` of live money. */
+/** Which money is taken: `passes` of rows, `ofMoney` of live money; settled money is read without the latter alone. */
 interface Taken {
   hasGrown: boolean
   passes: string
-  ofInstalls: string | undefined
+  ofMoney: string | undefined
 }
 
 const payingSql = `SELECT install_key FROM revenue_raw_v1
         WHERE app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}`
 
 /** Each day on which money of a currency counts, be it 0. */
-function spentSql({ settled }: FoundDays<'money'>, { hasGrown, passes, ofInstalls }: Taken): string {
+function spentSql({ settled }: FoundDays<'money'>, { hasGrown, passes, ofMoney }: Taken): string {
   // No verdict is looked up where there is no filter.
   const eventsSql = passes === '1' ? countedSql : moneyEventsSql
-  const events = [liveDays('money', ofInstalls), ...(hasGrown ? [cameSince(grownDays)] : [])].map(
+  const events = [liveDays('money', ofMoney), ...(hasGrown ? [cameSince(grownDays)] : [])].map(
     (at) => `
   SELECT date, code
   FROM (${eventsSql(at)}
@@ -142,8 +144,8 @@ const pays = `${isPurchase} AND amount > 0 AND ${isRated('code')}`
  * Money and distinct payers of live days, and of what came since days were settled. `payers_before` are counted in the settled day
  * already.
  */
-function livePart({ hasGrown, ofInstalls }: Taken): string {
-  const live = liveDays('money', ofInstalls)
+function livePart({ hasGrown, ofMoney }: Taken): string {
+  const live = liveDays('money', ofMoney)
   return `
   SELECT date, partner, code, sumIf(amount, is_new) AS micros, countIf(is_new AND amount != 0) AS amounts,
     countIf(is_new AND ${isPurchase}) AS bought, uniqExactStateIf(install_key, ${pays}) AS payers,

@@ -31,6 +31,7 @@ interface ChangeOptions extends Settings, StoreOptions, PushOptions {
   probabilisticWindowHours?: number
   reinstallDays?: number
   developmentKeys?: 'on' | 'off'
+  validReceiptsOnly?: 'on' | 'off'
 }
 
 interface CreateOptions extends Settings {
@@ -76,12 +77,19 @@ export function appCommands(program: Command): void {
         'off',
       ]),
     )
+    .addOption(
+      new Option('--valid-receipts-only <on|off>', 'count no money of receipts that are unverified').choices([
+        'on',
+        'off',
+      ]),
+    )
     .action(async (app_id: string, { json, ...given }: ChangeOptions) => {
       const credentials = await readStoreCredentials(given)
-      const body = {
-        ...{ ...fieldsOf(given), ...attributionOf(given), ...pushFieldsOf(given) },
+      const counting = {
         development_keys: isOn(given.developmentKeys),
+        valid_receipts_only: isOn(given.validReceiptsOnly),
       }
+      const body = { ...fieldsOf(given), ...attributionOf(given), ...pushFieldsOf(given), ...counting }
       const has_settings = Object.values(body).some((value) => value !== undefined)
       const params = { id: app_id }
       let now: App | undefined

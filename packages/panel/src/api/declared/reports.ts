@@ -382,6 +382,52 @@ export const declaredReports = {
     }
   ]
 },
+  receipts: {
+  "summary": "Receipts of the stores by day, store, verdict and reason",
+  "description": "Events with a receipt by their newest verdict; events that a store sent itself are `valid`. An event whose receipt nobody has judged yet is in no row. The window is of event times. Rows are ordered by day, then store, verdict and reason; null comes first.",
+  "filters": [
+    "store",
+    "verdict",
+    "reason"
+  ],
+  "columns": [
+    {
+      "name": "day",
+      "description": "Day of the events, UTC.",
+      "numeric": false
+    },
+    {
+      "name": "store",
+      "description": "Null where the receipt names none.",
+      "numeric": false
+    },
+    {
+      "name": "verdict",
+      "description": "The newest one.",
+      "numeric": false
+    },
+    {
+      "name": "reason",
+      "description": "Why; null where there is nothing to add. `reused`: the transaction counts for another install.",
+      "numeric": false
+    },
+    {
+      "name": "events",
+      "description": "Events with a receipt, and events that a store sent.",
+      "numeric": true
+    },
+    {
+      "name": "revenue_told_usd",
+      "description": "Money that the events state, refunds subtracted, at the exchange rate of its day.",
+      "numeric": true
+    },
+    {
+      "name": "revenue_counted_usd",
+      "description": "Money of these events that other reports count, refunds subtracted, at the exchange rate of its day.",
+      "numeric": true
+    }
+  ]
+},
   skan: {
   "summary": "Postbacks of Apple by day, network and source",
   "description": "SKAdNetwork and AdAttributionKit postbacks of the app, by its store id. They are aggregates without any device, so they are in no other report, and no row of another report may be added to them. The window is of the times of receipt. Rows are ordered by day, then protocol, network, source and sequence index.",

@@ -695,6 +695,16 @@ export const routes = {
       "analyst"
     ]
   },
+  "receiptsOfApp": {
+    "method": "GET",
+    "path": "/admin/api/v1/apps/:app_id/reports/receipts",
+    "roles": [
+      "owner",
+      "admin",
+      "marketer",
+      "analyst"
+    ]
+  },
   "skanOfApp": {
     "method": "GET",
     "path": "/admin/api/v1/apps/:app_id/reports/skan",
@@ -814,6 +824,10 @@ export const routes = {
   "performanceReport": {
     "method": "GET",
     "path": "/api/v1/reports/performance"
+  },
+  "receiptsReport": {
+    "method": "GET",
+    "path": "/api/v1/reports/receipts"
   },
   "skanReport": {
     "method": "GET",

@@ -8,12 +8,20 @@ import { type GrownDays, isCounted } from './grown.ts'
 /** SQL condition for a money event that is no refund (docs/rules.md#revenue). */
 export const isPurchase = `event_name NOT IN (${textLiterals(refundEvents)})`
 
-/** Names the same event in `revenue_raw_v1` and `revenue_cancelled_v1`. A hash, because sets of tuples from a subquery are slow. */
-const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
+/** Names the same event in tables of money and of receipts. A hash, because sets of tuples from a subquery are slow. */
+export const moneyKey = 'sipHash64(day, topic, partition, offset, event_key)'
+
+const unverifiedSql = (app_id: string): string =>
+  `SELECT ${moneyKey} FROM receipts_v1 FINAL WHERE app_id = ${app_id} AND verdict = 'unverified'`
+
+/** SQL condition for events that have a receipt whose newest verdict is `unverified` (docs/rules.md#receipts-and-money). */
+export const isUnverified = (app_id: string): string => `${moneyKey} IN (${unverifiedSql(app_id)})`
+/** SQL condition for all other events. Settled figures know nothing of it. */
+export const isNotUnverified = (app_id: string): string => `${moneyKey} NOT IN (${unverifiedSql(app_id)})`
 
 /**
- * Events whose money counts, with the amount that a receipt chose where one did: `date, ts, correction, install_key, event_name, code, amount`. `taken` is a further condition on them,
- * and `more` holds further columns, each after a comma.
+ * Events whose money counts, with the amount that a receipt chose where one did: `date, ts, correction, install_key, event_name, code,
+ * amount`. `taken` is a further condition on them, and `more` holds further columns, each after a comma.
  */
 export function countedSql(at: DaysOfApp, taken = '1', more = ''): string {
   const columns = `day AS date, ts_ms AS ts, correction_ms AS correction, install_key, event_name, currency AS code, toInt128(amount_micros) AS amount${more}`
@@ -125,11 +133,11 @@ export const ltvOfPaymentsSql = (payments: string, { days, moments = '1' }: Omit
   WHERE is_new = 1 AND ${moments} AND ts_ms + correction_ms >= installed_at_ms AND install_day IN ${days}
   GROUP BY date, install_day, partner, age, currency`
 
-/** The same rows of the money of some installs, on days of money: `of` takes the installs. */
-export const ltvOfInstallsSql = (of: DaysOfApp, money_days: string): string => `
+/** The same rows of some money of some installs: `of` takes the installs. */
+export const ltvOfInstallsSql = (of: DaysOfApp, money: Omit<DaysOfApp, 'app_id'>): string => `
   SELECT ${ltvColumns}
   FROM (${countedSql(
-    { app_id: of.app_id, days: money_days },
+    { app_id: of.app_id, ...money },
     `install_key IN (SELECT install_key FROM installs_by_day_v1 WHERE ${onDays(of)})`,
   )}
   ) AS counted
