@@ -91,9 +91,21 @@ export const judgedEvent: fc.Arbitrary<JudgedEvent> = fc
   })
   .map(({ is_reused, ...event }) => {
     const isValid = event.receipt?.verdict === 'valid' && event.receipt.reason === null
-    const chosen = { counts: 0, micros: 0n, currency: 'USD', reused: 1 } as const
-    return event.micros !== null && is_reused && isValid ? { ...event, money: chosen } : event
+    const reused = { counts: 0, micros: 0n, currency: 'USD', reused: 1 } as const
+    return withRefunds(event.micros !== null && is_reused && isValid ? { ...event, money: reused } : event)
   })
+
+/** Writers make the money of refunds negative. */
+function withRefunds(event: JudgedEvent): JudgedEvent {
+  if (event.event_name !== 'purchase_refunded') return event
+  const negative = (amount: bigint) => (amount > 0n ? -amount : amount)
+  const { micros, money } = event
+  return {
+    ...event,
+    micros: micros === null ? null : negative(micros),
+    money: typeof money === 'object' ? { ...money, micros: negative(money.micros) } : money,
+  }
+}
 
 /** The money that counts; null: none. */
 export function countedOf({ micros, currency, money }: JudgedEvent): { micros: bigint; currency: string } | null {
