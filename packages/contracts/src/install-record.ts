@@ -1,5 +1,22 @@
 import { z } from 'zod'
 import { Candidate, Verdict, Windows } from './attribution/verdict.ts'
+import { allReceiptReasons, receiptVerdicts } from './receipt/judged-receipt.ts'
+import { stores } from './receipt/receipt.ts'
+
+/** A receipt of an event of the install, or an event that a store sent. Ids are those that the store names. */
+const InstallReceipt = z.object({
+  store: z.enum(stores).nullable().describe('Null where the receipt names none.'),
+  product_id: z.string().nullable(),
+  transaction_id: z.string().nullable(),
+  verdict: z.enum(receiptVerdicts).describe('The newest one.'),
+  reason: z.enum(allReceiptReasons).nullable().describe('Why; null where there is nothing to add.'),
+  price_source: z
+    .enum(['store', 'event'])
+    .nullable()
+    .describe('Who named the amount that counts; null where none does.'),
+  judged_at_ms: z.number().int().describe('When it got this verdict, Unix epoch ms.'),
+})
+export type InstallReceipt = z.infer<typeof InstallReceipt>
 
 /** What is known of an install and why. Absent values are null; times are Unix epoch ms (docs/rules.md#install-record). */
 export const InstallRecord = z.object({
@@ -24,6 +41,11 @@ export const InstallRecord = z.object({
     .array(z.object({ user_id: z.string(), since_ms: z.number().int() }))
     .describe('User ids of the install, ordered by `since_ms`, the time of the first event with the user id.'),
   identities_cut: z.literal(true).optional().describe('There are more user ids, which are left out; absent otherwise.'),
+  receipts: z.array(InstallReceipt).describe('Receipts of its events that were judged, in the order of event times.'),
+  receipts_cut: z
+    .literal(true)
+    .optional()
+    .describe('There are earlier receipts, which are left out; absent otherwise.'),
 })
 export type InstallRecord = z.infer<typeof InstallRecord>
 
@@ -61,4 +83,10 @@ export const exampleInstall: InstallRecord = {
   pending: false,
   history: [],
   identities: [{ user_id: 'user-17', since_ms: installed_at_ms + 60_000 }],
+  receipts: [
+    {
+      ...{ store: 'google', product_id: 'pro.monthly', transaction_id: 'GPA.3345-2190-7712-55103', verdict: 'valid' },
+      ...{ reason: null, price_source: 'event', judged_at_ms: installed_at_ms + 180_000 },
+    },
+  ],
 }

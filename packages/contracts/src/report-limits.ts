@@ -45,6 +45,7 @@ export const reportLimits = {
   install_decisions_max: 1000,
   /** User ids of an install that its record tells of, from the first on. */
   install_identities_max: 1000,
+  install_receipts_max: 1000,
   /** Rows of one kind that a look-up of an id shows, */
   find_rows_max: 100,
   /** the longest id, */

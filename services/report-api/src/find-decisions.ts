@@ -16,7 +16,7 @@ interface DecisionRow {
 }
 
 /** What the decisions on an install say of it. */
-type Explained = Omit<InstallRecord, 'app_id' | 'install_uuid' | 'identities'>
+type Explained = Omit<InstallRecord, 'app_id' | 'install_uuid' | 'identities' | 'receipts'>
 
 /** The newest decision on an install and the verdicts before it (docs/rules.md#install-record). */
 export async function findDecisions(

@@ -9,6 +9,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import type { Authorize } from './authorize.ts'
 import { findDecisions } from './find-decisions.ts'
+import { findReceipts } from './find-receipts.ts'
 import type { Owner } from './turns/fair-pool.ts'
 import type { RunInTurn } from './turns/run-in-turn.ts'
 
@@ -20,7 +21,7 @@ export const installRoutes = {
     tag: 'Reports',
     summary: 'Where an install came from, and why',
     description:
-      'When it was installed, which click it is attributed to, why each other click lost, how that changed, and which users it was. The app is that of the key.',
+      'When it was installed, which click it is attributed to, why each other click lost, how that changed, which users it was, and what the stores say of its receipts. The app is that of the key.',
     params: z.object({
       install_uuid: z.string().meta({ description: 'The id in its events.', example: exampleInstall.install_uuid }),
     }),
@@ -64,7 +65,10 @@ async function findInstall(
   if (known === undefined) return null
   const users = await clickhouse.query<InstallRecord['identities'][number]>(identitiesSql, install)
   const identities = users.slice(0, limits.install_identities_max)
-  const named = { identities, ...(users.length > identities.length && { identities_cut: true as const }) }
+  const named = {
+    ...{ identities, ...(users.length > identities.length && { identities_cut: true as const }) },
+    ...(await findReceipts(clickhouse, install, daysSql)),
+  }
   if (decided !== null) return { ...install, ...decided, ...named }
   const [first] = await clickhouse.query<Pick<InstallRecord, 'installed_at_ms'>>(firstInstallSql, install)
   return { ...install, installed_at_ms: first?.installed_at_ms ?? null, ...undecided, ...named }

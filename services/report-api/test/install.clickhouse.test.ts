@@ -84,6 +84,7 @@ test('an install tells its users since their first event, whether an SDK or a ba
     install_uuid,
     installed_at_ms: null,
     ...undecided,
+    receipts: [],
     identities: [
       { user_id: 'ben', since_ms: noon + hour_ms },
       { user_id: 'ana', since_ms: noon + 2 * hour_ms },
@@ -180,7 +181,7 @@ test('a decided install tells its verdict, the clicks that lost and why, the win
   expect(await recordOf(install_uuid)).toEqual({
     ...{ app_id, install_uuid, installed_at_ms: noon, rule_version: 1, windows },
     verdict: { ...verdict, deep_link: null },
-    ...{ candidates: [candidate({}), lost], pending: false, history: [], identities: [] },
+    ...{ candidates: [candidate({}), lost], pending: false, history: [], identities: [], receipts: [] },
   })
 })
 

@@ -1,6 +1,7 @@
 import type { Candidate, Verdict, Windows } from '@tributary/contracts/attribution/verdict'
-import type { InstallRecord } from '@tributary/contracts/install-record'
+import type { InstallReceipt, InstallRecord } from '@tributary/contracts/install-record'
 import { hour_ms } from '@tributary/contracts/limits'
+import { receiptText } from '../receipt/receipt-words.ts'
 import { count, layOut, type Section, span, time } from './lines.ts'
 import { flagMeanings, lostReasons, methodNames, methodReasons } from './words.ts'
 
@@ -24,6 +25,7 @@ export function installStory(record: InstallRecord, columns: number): string {
       { title: 'Windows', paragraphs: record.windows === null ? [] : windows(record.windows) },
       { title: 'What changed', paragraphs: changes(record) },
       { title: 'Users', paragraphs: users(record) },
+      { title: 'Receipts', paragraphs: receipts(record) },
       {
         paragraphs: rule_version === null || record.pending ? [] : [`Decided by version ${rule_version} of the rules.`],
       },
@@ -156,6 +158,31 @@ const verdictText = (verdict: Verdict): string =>
 function users({ identities }: InstallRecord): Section['paragraphs'] {
   const shown = identities.slice(0, named_max).map(({ user_id, since_ms }) => `${user_id} since ${time(since_ms)}`)
   return [...shown, ...more(identities)]
+}
+
+/** The newest receipts, each with what counts of it. */
+function receipts({ receipts: all }: InstallRecord): Section['paragraphs'] {
+  const shown = all
+    .slice(-named_max)
+    .flatMap((one) => [
+      receiptName(one),
+      { indent: 2, text: `${one.verdict}, judged ${time(one.judged_at_ms)}. ${receiptText(one)} ${countedText(one)}` },
+    ])
+  return [...shown, ...more(all)]
+}
+
+const receiptName = ({ store, product_id, transaction_id }: InstallReceipt): string =>
+  [
+    store ?? 'no store named',
+    ...(product_id === null ? [] : [`product ${product_id}`]),
+    ...(transaction_id === null ? [] : [`transaction ${transaction_id}`]),
+  ].join(', ')
+
+function countedText({ price_source }: InstallReceipt): string {
+  if (price_source === null) return 'No money of it counts.'
+  return price_source === 'store'
+    ? 'The price that the store names counts.'
+    : 'The amount that the event states counts.'
 }
 
 const more = (all: readonly unknown[]): string[] =>

@@ -17,14 +17,20 @@ const words: Record<ReceiptReason, string> = {
   revoked: 'It is genuine, and the family no longer shares the purchase.',
   reused: 'It is genuine, and counts for another install.',
   pending_purchase: 'The store waits for the payment.',
-  no_credentials: 'Only the store can tell whether it is genuine, and this command asks none.',
+  no_credentials: 'Only the store can tell whether it is genuine, and the app has no credentials that the store takes.',
   store_away: 'The store gave no answer.',
 }
 
 /** Says in a sentence what a receipt is. */
-export function receiptText({ verdict, reason }: JudgedReceipt): string {
+export function receiptText({ verdict, reason }: Pick<JudgedReceipt, 'verdict' | 'reason'>): string {
   if (reason !== null) return words[reason]
   return verdict === 'sandbox'
     ? 'It is genuine, and of a test: nobody paid for it.'
-    : 'It is genuine: the store signed it for a purchase.'
+    : 'It is genuine: the store confirms the purchase.'
 }
+
+/** The same of a receipt that no store was asked about. */
+export const offlineText = (judged: JudgedReceipt): string =>
+  judged.reason === 'no_credentials'
+    ? 'Only the store can tell whether it is genuine, and this command asks none.'
+    : receiptText(judged)

@@ -5,7 +5,7 @@ import { service } from './fake-admin-api.ts'
 
 const record: InstallRecord = {
   ...{ app_id: 'app_1', install_uuid: 'i-1', installed_at_ms: Date.UTC(2026, 5, 1), verdict: null, rule_version: null },
-  ...{ windows: null, candidates: [], pending: false, history: [], identities: [] },
+  ...{ windows: null, candidates: [], pending: false, history: [], identities: [], receipts: [] },
 }
 const answering = () =>
   service({

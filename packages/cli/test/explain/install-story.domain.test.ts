@@ -23,7 +23,7 @@ const adnet: typeof organic = {
 }
 const record = (more: Partial<InstallRecord>): InstallRecord => ({
   ...{ app_id: 'app_0a1b2c3d4e5f60718293', install_uuid: '0b8f5c1e-2f64-4c7b-a1de-93f1f5f0a9c3', installed_at_ms },
-  ...{ verdict: organic, rule_version: 1, candidates: [], pending: false, history: [], identities: [] },
+  ...{ verdict: organic, rule_version: 1, candidates: [], pending: false, history: [], identities: [], receipts: [] },
   windows: { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 },
   ...more,
 })
@@ -44,6 +44,22 @@ const stories: Record<string, InstallRecord> = {
     identities: [{ user_id: 'user-17', since_ms: installed_at_ms + 90_000 }],
   }),
   'an organic install without clicks': record({}),
+  'an install with receipts': record({
+    receipts: [
+      {
+        ...{ store: 'apple', product_id: 'pro.yearly', transaction_id: '2000000123456789', verdict: 'valid' },
+        ...{ reason: null, price_source: 'store', judged_at_ms: installed_at_ms + hour_ms },
+      },
+      {
+        ...{ store: 'google', product_id: null, transaction_id: null, verdict: 'unverified', reason: 'no_credentials' },
+        ...{ price_source: 'event', judged_at_ms: installed_at_ms + 2 * hour_ms },
+      },
+      {
+        ...{ store: null, product_id: null, transaction_id: null, verdict: 'invalid', reason: 'malformed' },
+        ...{ price_source: null, judged_at_ms: installed_at_ms + 3 * hour_ms },
+      },
+    ],
+  }),
   'two partners that cannot be told apart': record({
     candidates: [
       clickOf(1, 5000, { method: 'probabilistic', reason: 'ambiguous' }),

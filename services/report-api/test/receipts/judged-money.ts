@@ -25,6 +25,8 @@ export interface TestReceipt {
   store: Store | ''
   verdict: ReceiptVerdict
   reason: ReceiptReason | null
+  product_id?: string
+  transaction_id?: string
 }
 
 /** What counts of the money of an event: as it states, nothing, or what its transaction chose. */
@@ -201,7 +203,15 @@ const receiptColumns = [
 const receiptValues = (row: EventRow, receipt: TestReceipt | null, version: number): Values | null =>
   receipt && [
     ...[...placeOf(row), ...sharedOf(row), row.source, row.revenue_micros === null ? 0 : 1, row.currency],
-    ...[Number(row.revenue_micros ?? 0), '', receipt.store, receipt.verdict, receipt.reason ?? '', '', ''],
+    ...[
+      Number(row.revenue_micros ?? 0),
+      '',
+      receipt.store,
+      receipt.verdict,
+      receipt.reason ?? '',
+      receipt.product_id ?? '',
+      receipt.transaction_id ?? '',
+    ],
     ...[row.ts_ms + version, version],
   ]
 

@@ -7,7 +7,7 @@ import { readEngineSettings } from '../../config.ts'
 import { CliError } from '../../errors.ts'
 import { lines, print } from '../../output.ts'
 import { readReceiptFile } from '../../receipt/receipt-file.ts'
-import { receiptText } from '../../receipt/receipt-words.ts'
+import { offlineText } from '../../receipt/receipt-words.ts'
 
 interface VerifyOptions {
   app?: string
@@ -46,7 +46,7 @@ async function verify(path: string, options: VerifyOptions): Promise<void> {
   const roots = readRoots(() => readAppleRoots(roots_file))
   const judged = await judgeReceipt(receipt, binding, { verify: verifyJws(roots), appStore: null, googlePlay: null })
   const notes = [
-    receiptText(judged),
+    offlineText(judged),
     ...(options.app === undefined && judged.product_id !== null ? [not_compared] : []),
     ...(roots_file === undefined ? [] : [`The roots of ${roots_file} were used, not the one of Apple.`]),
   ]
