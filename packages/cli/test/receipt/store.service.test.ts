@@ -49,6 +49,7 @@ it('compares it with an app, and tells a person in a sentence', async () => {
     ...{
       has_apple_key: false,
       has_google_account: false,
+      valid_receipts_only: false,
       google_push_audience: null,
       google_push_email: null,
       old_secrets_end_ms: [],

@@ -55,12 +55,26 @@ test('an app whose store id moved away keeps it for its links, may change all el
   expect(await changeApp(world.pool, from.app_id, { store_id }, request)).toMatchObject({ owns_store_id: true })
 })
 
+test('the setting of unverified receipts acts in every process at once, on apps of both platforms', async () => {
+  const apps = [await world.app(), await world.app(undefined, 'android')]
+  const { stores } = await world.startProcess()
+  for (const { app_id } of apps) {
+    for (const valid_receipts_only of [true, false]) {
+      expect(await stores.find(app_id)).toMatchObject({ valid_receipts_only: !valid_receipts_only })
+      const changed = await changeApp(world.pool, app_id, { valid_receipts_only }, request)
+      expect(changed).toMatchObject({ valid_receipts_only })
+      await until('it acts', async () => (await stores.find(app_id))?.valid_receipts_only === valid_receipts_only)
+    }
+  }
+})
+
 test('a moved store id belongs to the other app at once in every process', async () => {
   const store_id = newStoreId()
   const [from, to] = [await world.app(store_id), await world.app()]
   const { stores } = await world.startProcess()
-  expect(await stores.findOwner(store_id)).toEqual({ ...from, store_id, development_keys: false })
-  expect(await stores.find(to.app_id)).toEqual({ ...to, store_id: null, development_keys: false })
+  const settings = { development_keys: false, valid_receipts_only: false }
+  expect(await stores.findOwner(store_id)).toEqual({ ...from, store_id, ...settings })
+  expect(await stores.find(to.app_id)).toEqual({ ...to, store_id: null, ...settings })
   const moved = await moveStoreId(world.pool, to.app_id, store_id, request)
   expect(moved).toMatchObject({ app_id: to.app_id, store_id, owns_store_id: true })
   expect(await appNow(from)).toMatchObject({ store_id: null })

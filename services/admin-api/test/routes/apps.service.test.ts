@@ -42,6 +42,7 @@ test('the list of a company holds its own apps with every field that is no secre
         provider_token: null,
         owns_store_id: true,
         development_keys: false,
+        valid_receipts_only: false,
         has_apple_key: false,
         has_google_account: false,
         google_push_audience: null,
