@@ -52,6 +52,7 @@ CREATE TABLE apps (
   owns_store_id boolean NOT NULL DEFAULT true,
   google_push_audience text,
   google_push_email text,
+  valid_receipts_only boolean NOT NULL DEFAULT false,
   CONSTRAINT apps_app_key_key UNIQUE (app_key),
   CONSTRAINT apps_company_id_fkey FOREIGN KEY (company_id) REFERENCES companies(company_id),
   CONSTRAINT apps_google_push_audience_check CHECK ((google_push_audience <> ''::text)),
@@ -66,6 +67,7 @@ COMMENT ON COLUMN apps.development_keys IS 'whether postbacks that a development
 COMMENT ON COLUMN apps.owns_store_id IS 'false: another app has the postbacks of this store_id, which leads links alone';
 COMMENT ON COLUMN apps.google_push_audience IS 'audience of the tokens; null: the address that is pushed to';
 COMMENT ON COLUMN apps.google_push_email IS 'service account of the tokens; null: no notification of Google is taken';
+COMMENT ON COLUMN apps.valid_receipts_only IS 'whether money of unverified receipts counts in no report; it acts when a report is read';
 
 CREATE TABLE attention_notices (
   day date NOT NULL,
@@ -729,6 +731,20 @@ COMMENT ON TABLE store_answers IS 'answers of the stores: purchases of a day, ne
 COMMENT ON COLUMN store_answers.question IS 'SHA-256 of what was asked';
 COMMENT ON COLUMN store_answers.until_ms IS 'Unix epoch ms: then the store is asked again';
 
+CREATE TABLE store_purchases (
+  app_id text NOT NULL,
+  original_hash bytea NOT NULL,
+  install_uuid text,
+  dated_at_ms bigint NOT NULL,
+  CONSTRAINT store_purchases_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT store_purchases_original_hash_check CHECK ((octet_length(original_hash) = 32)),
+  CONSTRAINT store_purchases_pkey PRIMARY KEY (app_id, original_hash)
+);
+COMMENT ON TABLE store_purchases IS 'purchases that a store confirmed, each with the first install whose receipt named it';
+COMMENT ON COLUMN store_purchases.original_hash IS 'SHA-256 of what all transactions of the purchase have in common';
+COMMENT ON COLUMN store_purchases.install_uuid IS 'null: it was erased, and what the store says later is dropped';
+COMMENT ON COLUMN store_purchases.dated_at_ms IS 'the earlier of receipt and date of the event with the receipt, Unix epoch ms: an erasure takes what is dated up to its mark';
+
 CREATE TABLE tombstones (
   number bigint NOT NULL,
   app_id text NOT NULL,
@@ -804,6 +820,19 @@ CREATE TABLE upgrade_jobs (
 COMMENT ON COLUMN upgrade_jobs.begun_at_ms IS 'Unix epoch milliseconds';
 COMMENT ON COLUMN upgrade_jobs.ended_at_ms IS 'null while something may be left to do; it never begins again';
 
+CREATE TABLE waiting_notifications (
+  app_id text NOT NULL,
+  notification_id text NOT NULL,
+  original_hash bytea NOT NULL,
+  notified text NOT NULL,
+  until_ms bigint NOT NULL,
+  CONSTRAINT waiting_notifications_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT waiting_notifications_original_hash_check CHECK ((octet_length(original_hash) = 32)),
+  CONSTRAINT waiting_notifications_pkey PRIMARY KEY (app_id, notification_id)
+);
+COMMENT ON TABLE waiting_notifications IS 'notifications of the stores without a known install, of 30 days';
+COMMENT ON COLUMN waiting_notifications.notified IS 'JSON of the event that it becomes, and of its audit object';
+
 CREATE SEQUENCE cost_numbers;
 COMMENT ON SEQUENCE cost_numbers IS 'numbers of uploads of costs, which costs_v1 of ClickHouse holds';
 
@@ -841,6 +870,9 @@ CREATE INDEX server_keys_app ON public.server_keys USING btree (app_id, created_
 CREATE INDEX sessions_person ON public.sessions USING btree (person_id);
 CREATE INDEX sessions_seen ON public.sessions USING btree (seen_at);
 CREATE INDEX store_answers_old ON public.store_answers USING btree (until_ms);
+CREATE INDEX store_purchases_of_install ON public.store_purchases USING btree (app_id, install_uuid);
+CREATE INDEX waiting_notifications_of_purchase ON public.waiting_notifications USING btree (app_id, original_hash);
+CREATE INDEX waiting_notifications_old ON public.waiting_notifications USING btree (until_ms);
 CREATE OR REPLACE FUNCTION public.audit_company(thing text)
  RETURNS text
  LANGUAGE sql
