@@ -73,10 +73,10 @@ test('a subscription counts the same on its install in whatever order app, backe
           micros: number
           code: string
         }>(
-          `SELECT e.event_id AS event_id, e.install_uuid AS install, toInt8(m.counts) AS counts, toInt64(m.amount) AS micros, m.code AS code
+          `SELECT e.event_id AS event_id, e.install_uuid AS install, toInt8(m.c) AS counts, toInt64(m.amount) AS micros, m.code AS code
            FROM events_raw_v1 AS e LEFT JOIN (
-             SELECT event_key, 1 AS counts, amount_micros AS amount, currency AS code FROM revenue_chosen_v1 FINAL WHERE app_id = {app_id:String} AND counts = 1
-             UNION ALL SELECT event_key, 1 AS counts, amount_micros AS amount, currency AS code FROM revenue_raw_v1
+             SELECT event_key, 1 AS c, amount_micros AS amount, currency AS code FROM revenue_chosen_v1 FINAL WHERE app_id = {app_id:String} AND counts = 1
+             UNION ALL SELECT event_key, 1 AS c, amount_micros AS amount, currency AS code FROM revenue_raw_v1
                WHERE app_id = {app_id:String} AND event_key NOT IN (SELECT event_key FROM revenue_cancelled_v1 WHERE app_id = {app_id:String})
            ) AS m USING (event_key) WHERE e.app_id = {app_id:String} ORDER BY event_id`,
           { app_id: stage.app_id },

@@ -110,6 +110,7 @@ describe('commands of the admin API', () => {
       appNow,
       appNow,
       appNow,
+      appNow,
       { ...appNow, signing_secret: 's2' },
       { ...appNow, signing_secret: 's2' },
       key,
