@@ -154,21 +154,17 @@ const saidByStore = (store: Store, { product_id, transaction_id }: TakenReceipt)
     ...{ original_id: null, price: null, taken_back_ms: null, is_subscription: false },
   })
 
-/** Takes prices away whose currency has no rate on the day of the event: what the event says counts then. */
+/** Takes prices away whose currency has no rate on the day of the event: what the event says counts then. USD needs no rate. */
 async function priceAll(
   { fxRates }: JudgeDeps,
   taken: readonly TakenReceipt[],
   judged: JudgedPurchase[],
 ): Promise<void> {
-  const lookups = taken.flatMap(({ day }, n) => {
-    const currency = judged[n]!.price?.currency
-    return currency === undefined ? [] : [{ day, currency }]
+  const foreign = taken.flatMap(({ day }, n) => {
+    const currency = judged[n]!.price?.currency ?? 'USD'
+    return currency === 'USD' ? [] : [{ n, day, currency }]
   })
-  if (lookups.length === 0) return
-  const rateOf = await fxRates.find(lookups)
-  taken.forEach(({ day }, n) => {
-    const one = judged[n]!
-    if (one.price !== null && rateOf({ day, currency: one.price.currency }) === null)
-      judged[n] = { ...one, price: null }
-  })
+  if (foreign.length === 0) return
+  const rateOf = await fxRates.find(foreign)
+  for (const { n, ...lookup } of foreign) if (rateOf(lookup) === null) judged[n] = { ...judged[n]!, price: null }
 }
