@@ -137,7 +137,7 @@ test('a game that sells on both stores: only what a store confirms is money, onc
   })
   await vi.waitFor(async () => expect(await money(ios.key)).toBeCloseTo(2, 4), patient)
   const { body } = await call('GET', '/api/v1/installs/i-1', ios.key)
-  const [first] = (body as { receipts: object[] }).receipts
+  const [first] = (body as unknown as { receipts: object[] }).receipts
   expect(first).toMatchObject({
     store: 'apple',
     transaction_id: '101',
