@@ -120,6 +120,13 @@ test('a game that sells on both stores: only what a store confirms is money, onc
     expect(await rows(android.key)).toEqual(['google invalid not_found 1 100 0', 'google valid  1 2 2'])
   }, patient)
 
+  const found = (await admin('GET', `/apps/${ios.app_id}/find?q=101`)).body as unknown as {
+    found: { install_uuid: string; money: { counts: boolean; amount: number; currency: string } }[]
+  }
+  const counted = found.found.filter(({ money: { counts } }) => counts)
+  expect(found.found).toHaveLength(6)
+  expect(counted).toMatchObject([{ install_uuid: 'i-1', money: { amount: 4.99, currency: 'USD' } }])
+
   // A notification of Apple becomes an event of the install that bought; a forged one is refused.
   const notification = (signer: typeof apple) => ({
     signedPayload: signer.sign({

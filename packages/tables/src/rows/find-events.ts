@@ -19,6 +19,10 @@ interface EventRow extends Omit<FoundEvent, 'kind' | 'position' | 'money'>, LogP
   revenue_micros: string | null
   revenue_counts: number
   is_cancelled: number
+  /** What a receipt chose: 1 counts, 0 does not; -1 without one. */
+  chosen: -1 | 0 | 1
+  chosen_micros: string
+  chosen_currency: string
 }
 
 /** Events, and the first of the days that were searched; null: all days with events. */
@@ -60,23 +64,31 @@ SELECT e.install_uuid AS install_uuid, e.event_id AS event_id, e.event_name AS e
   e.revenue_counts AS revenue_counts,
   (e.day, e.install_uuid, e.transaction_key, e.topic, e.partition, e.offset) IN (
     SELECT day, install_uuid, transaction_key, topic, partition, offset FROM revenue_cancelled_v1
-    WHERE app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}) AS is_cancelled
+    WHERE app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}) AS is_cancelled,
+  if(m.is_chosen = 1, toInt8(m.counts), -1) AS chosen, toString(m.amount_micros) AS chosen_micros, m.currency AS chosen_currency
 FROM events_raw_v1 AS e
+LEFT JOIN (
+  SELECT day, install_uuid, event_key, topic, partition, offset, counts, amount_micros, currency, 1 AS is_chosen FROM revenue_chosen_v1 FINAL
+  WHERE app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}) AS m
+  USING (day, install_uuid, event_key, topic, partition, offset)
 WHERE e.app_id = {app_id:String} AND e.day >= {first_day:Date} AND e.day <= {last_day:Date}
   AND (e.event_id = {id:String} OR e.transaction_id = {id:String})
 ORDER BY e.ts_ms DESC, e.install_uuid LIMIT ${limits.find_rows_max}`
 
 async function withMoney(clickhouse: Queries, app_id: string, rows: readonly EventRow[]): Promise<FoundEvent[]> {
-  const beaten = rows.filter((row) => row.revenue_micros !== null && !counts(row) && row.transaction_key !== '0')
+  const beaten = rows.filter(
+    (row) => row.revenue_micros !== null && row.chosen === -1 && !counts(row) && row.transaction_key !== '0',
+  )
   const winners = await findWinners(clickhouse, app_id, beaten)
   return rows.map((row) => {
     const { topic, partition, offset, is_event, currency, transaction_id, transaction_key, revenue_micros, ...event } =
       row
-    const { day: _day, revenue_counts: _counts, is_cancelled: _cancelled, ...shown } = event
+    const { day: _day, revenue_counts: _counts, is_cancelled: _cancelled, chosen, chosen_micros, ...rest } = event
+    const { chosen_currency, ...shown } = rest
     const money = {
       ...{
-        amount: Number(revenue_micros) / 1e6,
-        currency,
+        amount: Number(chosen === 1 ? chosen_micros : revenue_micros) / 1e6,
+        currency: chosen === 1 ? chosen_currency : currency,
         transaction_id: transaction_id || null,
         counts: counts(row),
       },
@@ -89,7 +101,8 @@ async function withMoney(clickhouse: Queries, app_id: string, rows: readonly Eve
   })
 }
 
-const counts = ({ revenue_counts, is_cancelled }: EventRow): boolean => revenue_counts === 1 && is_cancelled === 0
+const counts = ({ revenue_counts, is_cancelled, chosen }: EventRow): boolean =>
+  chosen === 1 || (chosen === -1 && revenue_counts === 1 && is_cancelled === 0)
 
 type Winner = NonNullable<NonNullable<FoundEvent['money']>['beaten_by']>
 

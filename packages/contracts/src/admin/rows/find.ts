@@ -32,7 +32,9 @@ const FoundClick = z.object({
 })
 
 const Money = z.object({
-  amount: z.number().describe('In `currency`, refunds negative.'),
+  amount: z
+    .number()
+    .describe('In `currency`, refunds negative: what the store was paid where that counts, else what the event says.'),
   currency: z.string(),
   transaction_id: nullableText,
   counts: z.boolean(),
@@ -44,7 +46,9 @@ const Money = z.object({
       received_at_ms: ms,
     })
     .nullable()
-    .describe('The event that has the money of the transaction instead; ids are null where it was erased.'),
+    .describe(
+      'The event that has the money of the transaction instead; ids are null where it was erased. Null too where a receipt decides.',
+    ),
 })
 
 const FoundEvent = z.object({

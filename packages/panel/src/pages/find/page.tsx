@@ -114,7 +114,11 @@ function FoundFacts({ one }: { one: Found }) {
                   ['Transaction', one.money.transaction_id],
                   [
                     'Counts',
-                    one.money.counts ? 'yes' : `no: ${one.money.beaten_by?.event_id ?? 'another event'} has it`,
+                    one.money.counts
+                      ? 'yes'
+                      : one.money.beaten_by
+                        ? `no: ${one.money.beaten_by.event_id ?? 'another event'} has it`
+                        : 'no: its receipt or that of another event decides',
                   ],
                 ] as [string, ReactNode][])
               : []),
