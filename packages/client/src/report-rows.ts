@@ -162,7 +162,24 @@ export interface ReportRows {
     /** The newest one. */
     verdict: 'valid' | 'invalid' | 'sandbox' | 'unverified'
     /** Why; null where there is nothing to add. `reused`: the transaction counts for another install. */
-    reason: 'refunded' | 'revoked' | 'reused' | 'malformed' | 'receipt_too_large' | 'bad_signature' | 'untrusted_chain' | 'expired_certificate' | 'wrong_bundle' | 'wrong_product' | 'wrong_transaction' | 'wrong_environment' | 'not_found' | 'pending_purchase' | 'no_credentials' | 'store_away' | null
+    reason:
+      | 'refunded'
+      | 'revoked'
+      | 'reused'
+      | 'malformed'
+      | 'receipt_too_large'
+      | 'bad_signature'
+      | 'untrusted_chain'
+      | 'expired_certificate'
+      | 'wrong_bundle'
+      | 'wrong_product'
+      | 'wrong_transaction'
+      | 'wrong_environment'
+      | 'not_found'
+      | 'pending_purchase'
+      | 'no_credentials'
+      | 'store_away'
+      | null
     /** Events with a receipt, and events that a store sent. */
     events: number
     /** Money that the events state, refunds subtracted, at the exchange rate of its day. */
