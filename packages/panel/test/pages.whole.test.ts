@@ -15,6 +15,7 @@ const pagesOf = (demo: Record<string, string>): Record<string, PagePath[]> => ({
     ['cohorts?group=partner', '.heat'],
     ['ltv', '.figure'],
     ['events', '.chart svg'],
+    ['receipts', '.empty'],
     ['skan', '.empty'],
   ],
   traffic: [

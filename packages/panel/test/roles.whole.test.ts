@@ -3,7 +3,7 @@ import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { expect, it } from 'vitest'
 import { openPanel } from './open-panel.ts'
 
-const numbers = ['Overview', 'Performance', 'Cohorts', 'Lifetime value', 'Events', 'SKAN']
+const numbers = ['Overview', 'Performance', 'Cohorts', 'Lifetime value', 'Events', 'Receipts', 'SKAN']
 const traffic = ['Live', 'Installs', 'Fraud', 'What if', 'Find']
 const setUp = ['Links', 'Partners', 'Costs', 'CV schema', 'Apps and keys']
 
@@ -26,7 +26,7 @@ const roles: Record<Role, { rail: string[]; controls: string[] }> = {
   operator: { rail: ['Overview', 'Companies', 'People', 'Audit log', 'Health'], controls: ['New company', 'Invite'] },
 }
 /** Pages whose requests are the same for each role that has them: one role opens them. */
-const alike = new Set(['Performance', 'Cohorts', 'Lifetime value', 'Events', 'Installs', 'Fraud'])
+const alike = new Set(['Performance', 'Cohorts', 'Lifetime value', 'Events', 'Receipts', 'Installs', 'Fraud'])
 const changes = [...new Set(Object.values(roles).flatMap(({ controls }) => controls))]
 
 await describeWith('Chromium', openPanel, ({ windowOf }) => {

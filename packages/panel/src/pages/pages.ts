@@ -47,6 +47,10 @@ export const pages = [
     load: () => import('./events/page.tsx'),
   },
   {
+    ...{ name: 'receipts', title: 'Receipts', key: 'q', group: 'Numbers', roles: readers, of_app: true },
+    load: () => import('./receipts/page.tsx'),
+  },
+  {
     ...{ name: 'skan', title: 'SKAN', key: 's', group: 'Numbers', roles: readers, of_app: true },
     load: () => import('./skan/page.tsx'),
   },

@@ -11,6 +11,7 @@ import { TextInput } from '../../parts/text-input.tsx'
 import type { App } from '../../shell/session.ts'
 import { useMintKey, useRevokeKey, useRotate, useServerKeys } from './query.ts'
 import { Settings } from './settings.tsx'
+import { StoreCredentials } from './store-credentials.tsx'
 import { texts } from './texts.ts'
 
 type Key = Output<'listServerKeys'>['keys'][number]
@@ -18,7 +19,7 @@ type Key = Output<'listServerKeys'>['keys'][number]
 const scopesInOrder = Object.keys(texts.may) as Key['scopes']
 const usual: Key['scopes'] = ['events:write', 'reports:read']
 
-/** The server keys, the signing secret and the names of an app. */
+/** The server keys, the signing secret, the settings and the credentials of an app at the stores. */
 export function AppKeys({ app }: { app: App }) {
   return (
     <section className="card" aria-label={`${texts.manage}: ${app.name}`}>
@@ -26,6 +27,7 @@ export function AppKeys({ app }: { app: App }) {
       <Settings app={app} />
       <ServerKeys app={app} />
       <Secret app={app} />
+      <StoreCredentials app={app} />
     </section>
   )
 }

@@ -21,5 +21,8 @@ function useChange<Given, Answer>(change: (given: Given) => Promise<Answer>) {
 export const useMintKey = () => useChange((body: Input<'createServerKey'>['body']) => call('createServerKey', { body }))
 export const useRevokeKey = () => useChange((id: string) => call('revokeServerKey', { params: { id } }))
 export const useRotate = () => useChange((id: string) => call('rotateSigningSecret', { params: { id }, body: {} }))
+export const useSetStores = (id: string) =>
+  useChange((body: Input<'setStoreCredentials'>['body']) => call('setStoreCredentials', { params: { id }, body }))
+export const useCheckStore = (id: string) => useMutation({ mutationFn: () => call('checkStore', { params: { id } }) })
 export const useChangeApp = (id: string) =>
   useChange((body: Input<'changeApp'>['body']) => call('changeApp', { params: { id }, body }))

@@ -7,7 +7,7 @@ import type { App } from '../../shell/session.ts'
 import { useChangeApp } from './query.ts'
 import { texts } from './texts.ts'
 
-/** The names of an app, and how it matches clicks with installs. */
+/** The names of an app, how it matches clicks with installs, and which receipts count. */
 export function Settings({ app }: { app: App }) {
   const change = useChangeApp(app.app_id)
   const whole = { isRequired: true, inputMode: 'numeric', pattern: '[1-9][0-9]*' } as const
@@ -23,6 +23,7 @@ export function Settings({ app }: { app: App }) {
           probabilistic: given('probabilistic') !== undefined,
           probabilistic_window_hours: Number(given('probabilistic_window_hours')),
           reinstall_days: Number(given('reinstall_days')),
+          valid_receipts_only: given('valid_receipts_only') !== undefined,
         })
       }}
     >
@@ -57,6 +58,13 @@ export function Settings({ app }: { app: App }) {
       </label>
       <p className="quiet">
         {texts.settingsHelp} <a href="/docs/rules#attribution-settings">{texts.more}</a>
+      </p>
+      <label className="check">
+        <input type="checkbox" name="valid_receipts_only" defaultChecked={app.valid_receipts_only} />{' '}
+        {texts.validReceiptsOnly}
+      </label>
+      <p className="quiet">
+        {texts.validReceiptsHelp} <a href="/docs/receipts#valid-receipts-only">{texts.validReceiptsMore}</a>
       </p>
       {change.error !== null && <Fault error={change.error} />}
       <div className="line">

@@ -5,6 +5,7 @@ import { Fault } from '../../parts/fault.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { momentsOf, verdictText } from './chart.ts'
 import { useInstall } from './query.ts'
+import { Receipts } from './receipts.tsx'
 import { texts } from './texts.ts'
 
 /** Where an install came from, and why not from elsewhere. */
@@ -76,6 +77,7 @@ export default function Install() {
         </ol>
         {data.identities_cut && <p className="quiet">{texts.more}</p>}
       </section>
+      {data.receipts.length > 0 && <Receipts receipts={data.receipts} cut={data.receipts_cut === true} />}
     </>
   )
 }

@@ -57,5 +57,6 @@ export const reports = {
   events: columnsOf('events'),
   ltv: columnsOf('ltv'),
   costs: columnsOf('costs'),
+  receipts: columnsOf('receipts'),
   skan: columnsOf('skan'),
 }
