@@ -37,6 +37,14 @@ function typeOf(field: Field): string {
 /** The index signature of the fields `^d[0-9]+_rate$`. */
 const indexOf = (pattern: string) => `[field: \`${pattern.slice(1, -1).replace('[0-9]+', `$\{number}`)}\`]`
 
+/** The formatter breaks what is longer. */
+const line_chars_max = 120
+
+function fieldLine(name: string, type: string): string {
+  const line = `    ${name}: ${type}`
+  return line.length <= line_chars_max ? line : `    ${name}:\n      | ${type.replaceAll(' | ', '\n      | ')}`
+}
+
 function rowLines(row: z.ZodObject): string[] {
   const { properties = {}, patternProperties = {}, required = [] } = z.toJSONSchema(row, { io: 'output' })
   const ofDays = Object.entries(patternProperties).map(([pattern, field]) => [indexOf(pattern), field])
@@ -44,8 +52,8 @@ function rowLines(row: z.ZodObject): string[] {
   return Object.entries(fields as Record<string, Field>).flatMap(([name, field]) => [
     ...(field.description === undefined ? [] : [`    /** ${field.description} */`]),
     name in properties && !required.includes(name)
-      ? `    ${name}?: ${typeOf(field)} | undefined`
-      : `    ${name}: ${typeOf(field)}`,
+      ? fieldLine(`${name}?`, `${typeOf(field)} | undefined`)
+      : fieldLine(name, typeOf(field)),
   ])
 }
 
