@@ -117,6 +117,7 @@ describe('citations', () => {
       'decided_at_ms',
       'as_of_ms',
       'uploaded_at_ms',
+      'judged_at_ms',
     ]
     expect(named.length).toBeGreaterThan(30)
     expect(named.filter((name) => !(columns.includes(name!) || Object.hasOwn(limits, name!)))).toEqual([])
