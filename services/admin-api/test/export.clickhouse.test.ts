@@ -48,7 +48,8 @@ test('an export has a row of every table that holds something of the install, an
     testEventRow({ app_id, install_uuid, user_id: 'user', props: '{"level":[7]}', ts_ms: first_ms, ...money, ...given })
   const events = Array.from({ length: 450 }, (_, n) => event({ event_id: `e${n}`, ts_ms: first_ms + (n % 2) * day_ms }))
   const strangers = [event({ install_uuid: 'stranger', user_id: 'stranger' }), event({ app_id: other.app_id })]
-  await engine.insertEvents([...events, ...strangers], randomUUID())
+  const claim = event({ event_id: 'claim', transaction_id: 't', transaction_key: '7' })
+  await engine.insertEvents([...events, claim, ...strangers], randomUUID())
   const click_id = randomUUID()
   const verdict = { install_uuid, day: '2026-06-01', click_id, sign: 1, pending: 0 }
   await insertRow('installs_v1', app_id, { ...verdict, decision: '{"verdict":{"partner":"p"}}' })
@@ -59,6 +60,8 @@ test('an export has a row of every table that holds something of the install, an
     match_keys: ['18446744073709551615'],
   })
   await insertRow('revenue_cancelled_v1', app_id, { install_uuid, day: '2026-06-01' })
+  await insertRow('receipts_v1', app_id, { install_uuid, day: '2026-06-01', transaction_id: 'GPA.1', claim_key: 7 })
+  await insertRow('revenue_chosen_v1', app_id, { install_uuid, day: '2026-06-01' })
   const clicked = new Date().toISOString().slice(0, 10)
   await insertRow('partner_deliveries_v1', app_id, { install_uuid, day: clicked })
   await insertRow('clicks_raw_v1', app_id, { click_id, day: clicked, click: '{"sub1":"s"}' })
@@ -72,8 +75,9 @@ test('an export has a row of every table that holds something of the install, an
   )
   expect([...new Set(lines.map(({ table }) => table))].toSorted()).toEqual([...ofInstall, 'clicks_raw_v1'].toSorted())
   const rowsOf = (table: string) => lines.filter((line) => line.table === table).map(({ row }) => row)
-  expect(new Set(rowsOf('events_raw_v1').map(({ event_id }) => event_id)).size).toBe(450)
+  expect(new Set(rowsOf('events_raw_v1').map(({ event_id }) => event_id)).size).toBe(451)
   expect(rowsOf('events_raw_v1')[0]).toMatchObject({ ts_ms: first_ms, user_id: 'user', props: { level: [7] } })
+  expect(rowsOf('receipts_v1')).toMatchObject([{ transaction_id: 'GPA.1' }])
   expect(rowsOf('install_facts_v1')).toMatchObject([
     { fact: { kind: 'install' }, match_keys: ['18446744073709551615'] },
   ])

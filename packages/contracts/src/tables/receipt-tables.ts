@@ -7,7 +7,7 @@ const place = ['day', 'event_key', 'topic', 'partition', 'offset'] as const
 export const transactionClaims = {
   row: 'a claim on the money of a transaction without a receipt, by its id whatever the name of the event',
   writers: ['event-writer'],
-  readers: ['receipt-validator', 'eraser'],
+  readers: ['receipt-validator', 'admin-api', 'eraser'],
   personal: ['install_uuid', 'event_key'],
   erased_by: { look_up: [...place, 'claim_key'] },
   derived: {
@@ -44,7 +44,7 @@ export const receiptTables = {
   receipts_by_claim_v1: {
     row: 'an event whose receipt claims a transaction, or did once',
     writers: ['receipt-validator'],
-    readers: ['receipt-validator', 'eraser'],
+    readers: ['receipt-validator', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'event_key'],
     erased_by: { look_up: [...place, 'claim_key'] },
     derived: {
