@@ -28,12 +28,19 @@ function jsonDepth(value: unknown, stop_at: number): number {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const boundedObject = z.custom<Record<string, unknown>>(
-  (value) =>
-    isObject(value) &&
-    jsonDepth(value, limits.object_depth_max) <= limits.object_depth_max &&
-    Buffer.byteLength(JSON.stringify(value)) <= limits.object_json_bytes_max,
-)
+const isBounded = (value: unknown): boolean =>
+  isObject(value) &&
+  jsonDepth(value, limits.object_depth_max) <= limits.object_depth_max &&
+  Buffer.byteLength(JSON.stringify(value)) <= limits.object_json_bytes_max
+
+const boundedObject = z.custom<Record<string, unknown>>(isBounded)
+
+/** A receipt has bounds of its own: one beyond them is cut out of the accepted event (docs/receipts.md#the-receipt-of-an-event). */
+const boundedProps = z.custom<Record<string, unknown>>((value) => {
+  if (!isObject(value)) return false
+  const { receipt: _receipt, ...rest } = value
+  return isBounded(rest)
+})
 
 /** Other top-level fields are kept, so they are bounded: each in depth, all together in bytes. */
 const boundExtra = (event: Record<string, unknown>, context: z.RefinementCtx): void => {
@@ -66,7 +73,8 @@ export const NamedEventFields = z.looseObject(
   Object.fromEntries(
     eventFieldNames.map((name) => {
       const { kind, description } = eventFields[name]
-      return [name, schemas[kind].describe(description)]
+      const schema = name === 'props' ? absent(boundedProps) : schemas[kind]
+      return [name, schema.describe(description)]
     }),
   ) as NamedFields,
 )

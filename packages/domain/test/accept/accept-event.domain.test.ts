@@ -62,12 +62,26 @@ const tree = fc.oneof(
     .map(([bytes, delta]) => ofBytes(bytes + delta)),
   fc.constantFrom(2730, 2731, 16000, 5461).map((length) => ({ a: '\u0001'.repeat(length), é: 'é'.repeat(100) })),
 )
+const receipts = fc.oneof(
+  tree,
+  fc.constantFrom(-1, 0, 1).map((delta) => ofBytes(limits.receipt_bytes_max + delta)),
+  fc.constantFrom(30_000, 40_000).map((length) => ({ store: 'apple', jws: 'x'.repeat(length) })),
+)
+const sale = fc.tuple(tree, receipts, fc.boolean()).map(([props, receipt, is_first]) => {
+  const others = typeof props === 'object' && props !== null && !Array.isArray(props) ? props : { props }
+  return is_first ? { receipt, ...others } : { ...others, receipt }
+})
 const field = fc.constantFrom(...eventFieldNames, ...['__proto__', 'constructor', 'other', 'x'.repeat(300)])
 const hostileEvent = fc
-  .tuple(fc.boolean(), fc.array(fc.tuple(fc.oneof({ weight: 4, arbitrary: field }, text), tree), { maxLength: 4 }))
-  .map(([fromGood, changes]) => {
+  .tuple(
+    fc.boolean(),
+    fc.array(fc.tuple(fc.oneof({ weight: 4, arbitrary: field }, text), tree), { maxLength: 4 }),
+    fc.option(sale, { nil: undefined, freq: 4 }),
+  )
+  .map(([fromGood, changes, props]) => {
     // by way of JSON text, as on the wire: `__proto__` becomes an own key, Infinity is written 1e400
-    const members = [...(fromGood ? Object.entries(good) : []), ...changes].map(
+    const sold: [string, unknown][] = props === undefined ? [] : [['props', props]]
+    const members = [...(fromGood ? Object.entries(good) : []), ...changes, ...sold].map(
       ([key, value]) => `${JSON.stringify(key)}:${wire(value)}`,
     )
     return JSON.parse(`{${members.join(',')}}`) as unknown
