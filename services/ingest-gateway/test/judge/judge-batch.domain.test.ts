@@ -2,6 +2,8 @@ import { gzipSync } from 'node:zlib'
 import { unpackValue } from '@tributary/broker/gzip/packed-value'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { limits } from '@tributary/contracts/limits'
+import { cut_receipt } from '@tributary/contracts/receipt/receipt'
 import { closeRecords, type GzipBody, hasFacts } from '@tributary/gateway/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
@@ -52,6 +54,18 @@ test('a batch that is judged without making values of it gets the same answer, q
     }),
   )
 })
+
+test.each([100, 2_000, 30_000, limits.receipt_bytes_max, 40_000])(
+  'a receipt of %d bytes is in the record of a batch when it fits, and cut out of it otherwise',
+  (bytes) => {
+    const jws = 'x'.repeat(bytes - JSON.stringify({ jws: '' }).length)
+    const sale = sdkEvent({ install_uuid: 'i-1', event_ts_ms: now_ms, props: { level: 1, receipt: { jws } } })
+    const other = sdkEvent({ install_uuid: 'i-1', event_ts_ms: now_ms })
+    const [record] = judge(bodyOf(JSON.stringify([sale, other])), null).records
+    const receipt = bytes > limits.receipt_bytes_max ? cut_receipt : { jws }
+    expect(record!.envelope.events).toEqual([{ ...sale, props: { level: 1, receipt } }, other])
+  },
+)
 
 test("a record holds the client's own gzip where that is worth it, and its consumer gets the same envelope", () => {
   let packed = 0
