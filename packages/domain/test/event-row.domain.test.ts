@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { eventKey } from '@tributary/domain/event-key'
@@ -92,6 +93,35 @@ test('a transaction is one by event name and id, and only where there is money',
     expect(keyOf(fields)).toBe('0')
   }
   expect([row({ revenue: 0 }).revenue_counts, row({ revenue: null }).revenue_counts]).toEqual([1, 0])
+})
+
+test('a row holds the SHA-256 of a receipt and not its text', () => {
+  const receipt = { store: 'apple', jws: 'secret.of.apple' }
+  const { props } = row({ props: { level: 1, receipt } })
+  expect(JSON.parse(props)).toEqual({ level: 1, receipt: hash('sha256', JSON.stringify(receipt)) })
+  expect(row({ props: { receipt: 'secret' } }).props).not.toContain('secret')
+  expect(row({ props: { receipt: null, level: 1 } }).props).toBe('{"receipt":null,"level":1}')
+})
+
+test('an event that a store can confirm is a transaction of its own, by its key and its day, and only with money', () => {
+  const keyOf = (fields: Record<string, unknown>, of: Partial<Envelope> = {}) =>
+    row({ event_name: 'purchase', revenue: 1, transaction_id: 't1', ...fields }, of).transaction_key
+  const props = { receipt: { store: 'apple', jws: 'a.b.c' } }
+  const day_ms = 86_400_000
+  const keys = [
+    keyOf({}),
+    keyOf({ props }),
+    keyOf({ props, event_id: 'e2' }),
+    keyOf({ props, event_ts_ms: ts + 2 * day_ms }),
+    keyOf({ props }, { install_uuid: 'install-2' }),
+    keyOf({ event_id: 'e3' }, { source: 'store' }),
+    keyOf({ props: { receipt: 'none' }, event_id: 'e4' }),
+  ]
+  expect(new Set(keys).size).toBe(keys.length)
+  expect(keyOf({ props: { receipt: { store: 'apple', jws: 'd.e.f' } } })).toBe(keyOf({ props }))
+  expect(keyOf({ props, transaction_id: null })).toBe(keyOf({ props }))
+  expect(keyOf({ props: { receipt: null } })).toBe(keyOf({}))
+  expect(keyOf({ props, revenue: null })).toBe('0')
 })
 
 test('null is absent', () => {

@@ -16,6 +16,7 @@ describe('the receipt of an event', () => {
     [{ store: 'apple', app_receipt: 'MII=' }],
     [token],
     [{ ...token, subscription: true }],
+    [{ ...token, purchase_token: 'a'.repeat(2048) }],
   ])('%o is one', (receipt) => {
     expect(readReceipt(receipt)).toEqual(receipt)
   })
@@ -35,6 +36,7 @@ describe('the receipt of an event', () => {
     [{ ...token, product_id: 'coins/100' }],
     [{ ...token, purchase_token: '..' }],
     [{ ...token, purchase_token: 'a b' }],
+    [{ ...token, purchase_token: 'a'.repeat(2049) }],
     [{ ...token, subscription: 'yes' }],
     [{ ...token, price: 1 }],
   ])('%o is malformed', (value) => {
@@ -78,6 +80,20 @@ test.each<[string, Partial<AppleTransaction>, ReceiptBinding, string, string | n
   const judged = judgeApple({ ...bought, ...transaction }, { ...apple, ...binding })
   expect(judged).toMatchObject({ store: 'apple', verdict, reason })
   expect(judged.product_id).toBe({ ...bought, ...transaction }.productId)
+})
+
+test.each<[string, Partial<AppleTransaction>, object | null]>([
+  ['thousandths of its currency', { price: 4990, currency: 'EUR' }, { amount_micros: 4_990_000, currency: 'EUR' }],
+  ['nothing, when it was free', { price: 0, currency: 'EUR' }, { amount_micros: 0, currency: 'EUR' }],
+  [
+    'nothing for a member of the family of the buyer',
+    { price: 4990, currency: 'EUR', inAppOwnershipType: 'FAMILY_SHARED' },
+    { amount_micros: 0, currency: 'EUR' },
+  ],
+  ['an unknown amount, when it is an old one', {}, null],
+  ['an unknown amount, without a currency', { price: 4990 }, null],
+])('a transaction of Apple was paid %s', (_what, transaction, price) => {
+  expect(judgeApple({ ...bought, ...transaction }, apple).price).toEqual(price)
 })
 
 const paid: ProductPurchase = { purchaseState: 0, orderId: 'GPA.1-2' }
