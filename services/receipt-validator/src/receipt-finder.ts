@@ -12,7 +12,7 @@ import { storeToAsk } from '@tributary/domain/receipt/read-receipt'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import { addDue, type DueReceipt } from '@tributary/tables/receipts/due-receipts'
-import { inParts } from '@tributary/tables/receipts/event-places'
+import { type EventPlace, inParts } from '@tributary/tables/receipts/event-places'
 import type { Pool } from 'pg'
 
 export interface FinderDeps {
@@ -68,7 +68,7 @@ export function receiptFinder({ broker, clickhouse, postgres, erased }: FinderDe
 /** An event on the log. The tables have its topic with the identity that the log has for event-writer, not for this group. */
 type FoundReceipt = Omit<DueReceipt, 'topic'>
 
-const nameOf = ({ day, event_key, partition, offset }: FoundReceipt): string =>
+const nameOf = ({ day, event_key, partition, offset }: Omit<EventPlace, 'topic'>): string =>
   `${day}/${event_key}/${partition}/${offset}`
 
 /** The topics of those events that are written, in the newest log, by `nameOf`. */
@@ -104,26 +104,31 @@ function receiptsIn(envelope: Envelope, position: Position, tombstones: Tombston
   const { app_id, source, received_at_ms, sent_at_ms } = envelope
   const install_uuid = envelope.install_uuid.toWellFormed()
   const mark_ms = tombstones.markOf(app_id, install_uuid)
-  const byName = new Map<string, FoundReceipt>()
+  // An escape that spells something else led here.
+  if (source !== 'store' && envelope.events.every((event) => receiptOf(event) === null)) return []
+  const found: FoundReceipt[] = []
+  const names = new Set<string>()
   for (const event of envelope.events) {
-    const receipt = receiptOf(event)
-    if (receipt === null && source !== 'store') continue
     const times = { received_at_ms, event_ts_ms: event.event_ts_ms, sent_at_ms }
     if (isErased(times, mark_ms)) continue
     const columns = columnsOf(envelope, event)
     if (columns === null) continue
     const { day, event_key, event_name } = columns.made
-    const found: FoundReceipt = {
-      ...{ app_id, install_uuid, day, event_key, ...position, event_name },
+    const place = { app_id, install_uuid, day, event_key, ...position }
+    // Of two with one key the first was written, be it one without a receipt.
+    if (names.has(nameOf(place))) continue
+    names.add(nameOf(place))
+    const receipt = receiptOf(event)
+    if (receipt === null && source !== 'store') continue
+    found.push({
+      ...{ ...place, event_name },
       ...{ product_id: textOf(event.product_id), transaction_id: textOf(event.transaction_id) },
       receipt: receipt ?? undefined,
       asks: receipt === null ? null : storeToAsk(receipt),
       dated_at_ms: Math.min(received_at_ms, datedAt(times)),
-    }
-    // Of two with one key the first was written.
-    if (!byName.has(nameOf(found))) byName.set(nameOf(found), found)
+    })
   }
-  return [...byName.values()]
+  return found
 }
 
 /** Null for an event that event-writer makes a dead letter of. */

@@ -62,8 +62,9 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
   const topic = consumers.eventWriter.topic.name
   const urls = { apple: url, google: url, google_token: url === undefined ? undefined : `${url}/token` }
   const verify = verifyJws([authority.root.certificate])
-  const newStores = () =>
-    createAppStores({ postgres: pool, masterKeys, verify, ask, urls, now, elapsed: () => performance.now() })
+  let rested_ms = 0
+  const elapsed = () => performance.now() + rested_ms
+  const newStores = () => createAppStores({ postgres: pool, masterKeys, verify, ask, urls, now, elapsed })
   const fxRates: JudgeDeps['fxRates'] = {
     find: async () => (lookup) =>
       (rated.includes(lookup.currency) ? { currency_per_eur: '1', usd_per_eur: '1' } : null) as never,
@@ -97,18 +98,48 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
     }
   }
 
+  const start = <T>(consumer: ConsumerDefinition<T>) =>
+    runConsumer({
+      ...{ broker, consumer, now, logger, registry: new Registry() },
+      ...{ pauses: { first_ms: 1, most_ms: 2 }, fetch: { bytes_min: 1, bytes_max: 1024 * 1024, wait_ms_max: 1 } },
+    })
+  const startWriter = () => start(eventWriter({ clickhouse, erased }))
+  const startFinder = () => start(receiptFinder(deps))
+  const startJoiner = (kills: readonly number[]) => {
+    let steps = 0
+    const crash = () => {
+      steps += 1
+      if (kills.includes(steps)) throw new Error('killed')
+    }
+    return start(notificationJoiner({ ...deps, crash }))
+  }
+  const readers = [consumers.eventWriter, consumers.receiptValidator].map(({ name }) => name)
+  /** Resolves when these consumers have read all of the log. */
+  const untilRead = (names: readonly string[] = readers) =>
+    vi.waitFor(() => {
+      for (const name of names) expect(broker.isDone(name, topic, 0)).toBe(true)
+    }, patient)
+  const { name: joiner, topic: notified } = consumers.notificationJoiner
+  const untilJoined = () => vi.waitFor(() => expect(broker.isDone(joiner, notified.name, 0)).toBe(true), patient)
+
   return {
     ...{ app_id, company_id, broker, erased, deps, pool, clickhouse },
     now,
     advance(ms: number) {
       now_ms += ms
     },
-    async send(install_uuid: string, source: Envelope['source'], events: Envelope['events'], received_at_ms = now_ms) {
+    async send(
+      install_uuid: string,
+      source: Envelope['source'],
+      events: Envelope['events'],
+      received_at_ms = now_ms,
+      spell = (json: string) => json,
+    ) {
       const envelope: Envelope = {
         ...{ v: 1, company_id, app_id, platform, source, install_uuid, received_at_ms },
         ...{ ip: '', user_agent: '', sdk: '', sdk_platform: '', audit_key: '', events },
       }
-      await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from(JSON.stringify(envelope)) }])
+      await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from(spell(JSON.stringify(envelope))) }])
     },
     /** A notification of Apple about a transaction, as the door puts it on the log. */
     async notify(notification_id: string, type: string, transaction: AppleTransaction) {
@@ -136,34 +167,24 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
     restart() {
       deps.stores = newStores()
     },
+    /** What the stores rest for is over. */
+    rest(ms: number) {
+      rested_ms += ms
+    },
+    setCredentials: (given: Parameters<typeof setStoreCredentials>[2]) =>
+      setStoreCredentials({ pool, masterKeys }, app_id, given, request),
+    ...{ join, startWriter, startFinder, untilRead },
+    /** Judges what is due now. */
+    async judge(more: Partial<JudgeDeps> = {}) {
+      while ((await judgeApp({ ...deps, ...more }, app_id)) > 0);
+    },
     /** Runs all until nothing is left but what a store is away for. */
     async run(kills: number[] = []) {
-      const run = <T>(consumer: ConsumerDefinition<T>) =>
-        runConsumer({
-          ...{ broker, consumer, now, logger, registry: new Registry() },
-          ...{ pauses: { first_ms: 1, most_ms: 2 }, fetch: { bytes_min: 1, bytes_max: 1024 * 1024, wait_ms_max: 1 } },
-        })
-      let steps = 0
-      const joiner = notificationJoiner({
-        ...deps,
-        crash() {
-          steps += 1
-          if (kills.includes(steps)) throw new Error('killed')
-        },
-      })
-      const running = [
-        await run(eventWriter({ clickhouse, erased })),
-        await run(receiptFinder(deps)),
-        await run(joiner),
-      ]
-      const untilRead = () =>
-        vi.waitFor(() => {
-          for (const one of [consumers.eventWriter, consumers.receiptValidator, consumers.notificationJoiner])
-            expect(broker.isDone(one.name, one.topic.name, 0)).toBe(true)
-        }, patient)
+      const running = [await startWriter(), await startFinder(), await startJoiner(kills)]
       try {
         for (;;) {
           await untilRead()
+          await untilJoined()
           const before = broker.records(topic, 0).length
           await withKills(kills, async (crash) => {
             while ((await judgeApp({ ...deps, crash }, app_id)) > 0);
@@ -174,6 +195,27 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
       } finally {
         for (const one of running) await one.close()
       }
+    },
+    /** Receipts that wait, and how many milliseconds until they are judged again. */
+    async due() {
+      const { rows } = await pool.query<{ wait_ms: number }>(
+        `SELECT (next_try_ms - extract(epoch FROM clock_timestamp()) * 1000)::float8 AS wait_ms FROM due_receipts WHERE app_id = $1 ORDER BY next_try_ms`,
+        [app_id],
+      )
+      return rows.map(({ wait_ms }) => wait_ms)
+    },
+    /** The money that counts, event by event. */
+    counted() {
+      const key = 'sipHash64(t.day, topic, partition, offset, t.event_key)'
+      const columns = 'install_uuid, event_name, currency, toFloat64(amount_micros) / 1e6 AS amount'
+      return clickhouse.query<{ install_uuid: string; event_name: string; currency: string; amount: number }>(
+        `SELECT * FROM (
+           SELECT ${columns} FROM revenue_raw_v1 AS t WHERE t.app_id = {app_id:String} AND ${key} NOT IN (
+             SELECT ${key} FROM revenue_cancelled_v1 AS t WHERE t.app_id = {app_id:String})
+           UNION ALL SELECT ${columns} FROM revenue_chosen_v1 AS t FINAL WHERE t.app_id = {app_id:String} AND counts = 1)
+         ORDER BY install_uuid, event_name, amount`,
+        { app_id },
+      )
     },
     /** Reads the log again from its beginning. */
     readAgain: () => broker.setCommitted(consumers.receiptValidator.name, topic, 0, null),
