@@ -126,7 +126,10 @@ const takeSql = `
     d.event_name, d.product_id, d.transaction_id, d.receipt, d.asks, d.dated_at_ms::float8, d.tries, d.lease::text, e.broken_off,
     (d.tried_from_ms + $5::bigint - ${clock_ms})::float8 AS left_ms`
 
-/** Ends tries: those with a final verdict go, the others come again. One whose lease ended meanwhile changes nothing any more. */
+/**
+ * Ends tries: those with a final verdict go, the others come again, at once where credentials were set meanwhile (`next_try_ms` is 0).
+ * One whose lease ended meanwhile changes nothing any more.
+ */
 export async function endTries(
   pool: Client,
   { judged, put_off }: { judged: readonly TakenReceipt[]; put_off: readonly PutOff[] },
@@ -141,7 +144,7 @@ export async function endTries(
   if (put_off.length > 0) {
     const taken = put_off.map((one) => one.taken)
     await pool.query(
-      `UPDATE due_receipts d SET lease = NULL, next_try_ms = ${clock_ms} + e.pause_ms
+      `UPDATE due_receipts d SET lease = NULL, next_try_ms = CASE d.next_try_ms WHEN 0 THEN 0 ELSE ${clock_ms} + e.pause_ms END
        FROM unnest(${placeTypes}, $7::uuid[], $8::bigint[]) AS e (${placeNames}, lease, pause_ms) WHERE ${isTry}`,
       [...placesOf(taken), taken.map(({ lease }) => lease), put_off.map(({ pause_ms }) => Math.ceil(pause_ms))],
     )

@@ -69,9 +69,14 @@ export function createAppStores(deps: StoresDeps) {
       google === null || bundle_id === null
         ? null
         : openGooglePlay(google, bundle_id, { ask, url: urls.google, token_url: urls.google_token, now })
-    const isSigned = async ({ jws }: { jws: string }) => typeof (await verify(jws)) === 'object'
+    const isSignedOf =
+      (id: string) =>
+      async ({ jws }: { jws: string }) => {
+        const found = await verify(jws)
+        return typeof found === 'object' && found.transactionId === id
+      }
     const askApple: AppStore['ask'] = (id) =>
-      answers.ask(['apple', bundle_id!, id], () => gate.apple.ask(() => appStore!.ask(id)), isSigned)
+      answers.ask(['apple', bundle_id!, id], () => gate.apple.ask(() => appStore!.ask(id)), isSignedOf(id))
     const askGoogle: GooglePlay['ask'] = (receipt) =>
       answers.ask(
         ['google', bundle_id!, String(receipt.subscription ?? false), receipt.product_id, receipt.purchase_token],
