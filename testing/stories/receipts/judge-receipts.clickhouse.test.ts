@@ -1,11 +1,12 @@
 import type { AppleKey, ServiceAccount } from '@tributary/contracts/receipt/store-credentials'
 import type { Ask } from '@tributary/stores/ask'
+import { changeApp } from '@tributary/tenancy/companies/apps'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { appleTransaction, appReceipt, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
 import { openFakeStores } from '@tributary/testing/stores/fake-stores'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { authority, receiptStage, t0 } from './receipt-stage.ts'
+import { authority, bundle_id, receiptStage, t0 } from './receipt-stage.ts'
 
 let clickhouse: TestClickhouse
 let postgres: TestPostgres
@@ -261,4 +262,15 @@ describe('credentials that are set while receipts wait', () => {
     })
     expect(await verdicts()).toEqual(['1 valid'])
   })
+})
+
+test('receipts that wait for the bundle id of their app are judged at once when it is set', async () => {
+  const { stage, verdicts } = await open(says())
+  await stage.pool.query('UPDATE apps SET bundle_id = NULL WHERE app_id = $1', [stage.app_id])
+  await stage.send('i-1', 'sdk', [sale('1', signed('101'))])
+  await stage.run()
+  expect(await verdicts()).toEqual(['1 unverified no_credentials'])
+  await changeApp(stage.pool, stage.app_id, { bundle_id }, { actor: 'test', request_id: 'r', now_ms: stage.now() })
+  await stage.run()
+  expect([await verdicts(), await stage.due()]).toEqual([['1 valid'], []])
 })

@@ -6,6 +6,7 @@ import type { Pool, PoolClient } from 'pg'
 import { removeLostSecrets } from '../secrets/attribution-secrets.ts'
 import type { MasterKeys } from '../secrets/master-keys.ts'
 import { lockApp } from '../shared/room.ts'
+import { judgeWaiting } from '../shared/waiting-receipts.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { addSettings, newestSettings, settingsOf } from './attribution-settings.ts'
 import { hasLinks, mustHaveStorePage } from './links.ts'
@@ -47,6 +48,7 @@ export function changeApp(pool: Pool, app_id: string, change: ChangeApp, request
         ],
       ),
     )
+    if (bundle_id !== undefined) await judgeWaiting(client, app_id)
     const app = await getApp(client, app_id, request.now_ms)
     mustFitStore(app.platform, store_id)
     if (development_keys !== undefined) mustBeOnIos(app.platform, 'development_keys')

@@ -9,6 +9,7 @@ import type { Pool, PoolClient } from 'pg'
 import { type EncryptedJson, encryptedJson, readEncryptedJson } from '../secrets/encrypted-json.ts'
 import { isSecretUnreadable, type MasterKeys, type SecretBinding } from '../secrets/master-keys.ts'
 import { lockApp } from '../shared/room.ts'
+import { judgeWaiting } from '../shared/waiting-receipts.ts'
 import { type AdminRequest, recordAdminAction } from './admin-audit.ts'
 import { getApp } from './apps.ts'
 import { mustHaveIdShape } from './tenants.ts'
@@ -57,8 +58,7 @@ export function setStoreCredentials(
     }
     const action = { action: 'app.set_store_credentials', subject: app_id, detail: Object.fromEntries(changes) }
     if (changes.size > 0) await recordAdminAction(client, request, action)
-    // What waited for credentials waits no longer.
-    await client.query('UPDATE due_receipts SET next_try_ms = 0 WHERE app_id = $1', [app_id])
+    await judgeWaiting(client, app_id)
     return getApp(client, app_id, request.now_ms)
   })
 }

@@ -45,17 +45,23 @@ const questions_together = 8
 const look_pause_ms = 250
 
 /**
- * Works off what is due until the signal fires, with any number of other processes. One app whose work fails delays no other. Rejects when
- * PostgreSQL is away; call it again.
+ * Works off what is due until the signal fires, with any number of other processes. An app whose work fails, or whose backlog
+ * is long, delays no other. Rejects when PostgreSQL is away; call it again.
  */
 export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void> {
   const at_work = new Map<string, Promise<void>>()
   const failed = new Map<string, number>()
+  /** The newest turn of each app: those whose turn was long ago come first. */
+  const turns = new Map<string, number>()
+  let turn = 0
   try {
     while (!stop.aborted) {
-      for (const app_id of await findDueApps(deps.postgres)) {
+      const due = await findDueApps(deps.postgres)
+      for (const app_id of due.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0))) {
         if (at_work.size >= apps_together || stop.aborted) break
         if (at_work.has(app_id) || (failed.get(app_id) ?? 0) > performance.now()) continue
+        turn += 1
+        turns.set(app_id, turn)
         const work = judgeApp(deps, app_id)
           .then(
             (taken) => {
