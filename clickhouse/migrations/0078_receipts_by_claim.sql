@@ -1,4 +1,5 @@
--- The receipts that claim a transaction, or did once: receipts_v1 has what holds. A set.
+-- The receipts that claim a transaction, or did once: receipts_v1 has what holds. A refund is under its charge too, since it counts only
+-- beside that. A set.
 CREATE TABLE IF NOT EXISTS receipts_by_claim_v1 {{on_cluster}}
 (
     app_id           LowCardinality(String) COMMENT 'app that the event belongs to',

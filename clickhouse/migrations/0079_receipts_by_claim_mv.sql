@@ -1,7 +1,7 @@
 CREATE MATERIALIZED VIEW IF NOT EXISTS receipts_by_claim_mv_v1 {{on_cluster}} TO receipts_by_claim_v1 AS
 SELECT
     app_id,
-    claim_key,
+    arrayJoin(if(event_name IN ('subscription_refunded', 'purchase_refunded'), [claim_key, sipHash64('charge', if(verdict = 'valid', transaction_id, stated_id))], [claim_key])) AS claim_key,
     day,
     install_uuid,
     event_key,

@@ -83,6 +83,19 @@ test('a refund of a backend that comes after the one of the store loses too', as
   expect(await money(stage)).toEqual(['i-1 purchase 4.99', 'i-1 purchase_refunded -4.99'])
 })
 
+test('a refund of the store counts once its charge comes, be that late and of a backend', async () => {
+  const stage = await receiptStage({ clickhouse, postgres })
+  await stage.send('i-1', 'store', [sale('1', '101', { event_name: 'purchase_refunded' })])
+  await stage.run()
+  const { join } = joiner(stage)
+  await join()
+  expect(await money(stage)).toEqual([])
+  await stage.send('i-1', 's2s', [sale('2', '101')])
+  await write(stage)
+  await join()
+  expect(await money(stage)).toEqual(['i-1 purchase 5', 'i-1 purchase_refunded -5'])
+})
+
 test('transactions that nobody joined cost no choice, nor does one twice that was joined', async () => {
   const stage = await receiptStage({ clickhouse, postgres })
   await stage.send(

@@ -42,7 +42,7 @@ export const receiptTables = {
     erased_by: { look_up: [...place] },
   },
   receipts_by_claim_v1: {
-    row: 'an event whose receipt claims a transaction, or did once',
+    row: 'an event whose receipt claims a transaction, or did once; a refund is under its charge too',
     writers: ['receipt-validator'],
     readers: ['receipt-validator', 'admin-api', 'eraser'],
     personal: ['install_uuid', 'event_key'],
@@ -51,7 +51,11 @@ export const receiptTables = {
       from: 'receipts_v1',
       where: 'claim_key != 0',
       known_by: 'set',
-      groups: same('app_id', 'claim_key', 'install_uuid', 'dated_at_ms', ...place),
+      groups: {
+        ...same('app_id', 'install_uuid', 'dated_at_ms', ...place),
+        claim_key:
+          "arrayJoin(if(event_name IN ('subscription_refunded', 'purchase_refunded'), [claim_key, sipHash64('charge', if(verdict = 'valid', transaction_id, stated_id))], [claim_key]))",
+      },
     },
   },
   revenue_chosen_v1: {

@@ -125,18 +125,22 @@ export interface JoinedTransaction {
   written_ms: number
 }
 
-/** The transactions that a receipt claims, and that claims without a receipt have joined since a moment of ClickHouse's clock. */
+/**
+ * The transactions that a receipt claims, and that claims without a receipt have joined since a moment of ClickHouse's clock: as the
+ * receipt claims them, or as the charge that a refund counts beside.
+ */
 export const findJoined = (clickhouse: Query, since_ms: number): Promise<JoinedTransaction[]> =>
   clickhouse.query<JoinedTransaction>(
     `WITH late AS (
        SELECT app_id, claim_key, max(written_at_ms) AS written_ms FROM transaction_claims_v1
        WHERE written_at_ms >= ${Math.trunc(since_ms)} GROUP BY app_id, claim_key)
-     SELECT r.app_id AS app_id, multiIf(r.verdict = 'valid', r.transaction_id, r.verdict = 'unverified', r.stated_id, '') AS id,
-       max(l.written_ms) AS written_ms
-     FROM (SELECT app_id, claim_key, verdict, transaction_id, stated_id FROM receipts_v1 FINAL
+     SELECT r.app_id AS app_id, r.id AS id, max(l.written_ms) AS written_ms
+     FROM (SELECT app_id, multiIf(verdict = 'valid', transaction_id, verdict = 'unverified', stated_id, '') AS id,
+         arrayJoin(arrayDistinct([claim_key, sipHash64('charge', id)])) AS joined_key
+       FROM receipts_v1 FINAL
        WHERE (app_id, day, install_uuid, event_key, topic, partition, offset) IN (
          SELECT app_id, day, install_uuid, event_key, topic, partition, offset FROM receipts_by_claim_v1
          WHERE (app_id, claim_key) IN (SELECT app_id, claim_key FROM late))) AS r
-     INNER JOIN late AS l USING (app_id, claim_key)
-     WHERE notEmpty(id) GROUP BY app_id, id`,
+     INNER JOIN late AS l ON r.app_id = l.app_id AND r.joined_key = l.claim_key
+     WHERE notEmpty(r.id) GROUP BY r.app_id, r.id`,
   )
