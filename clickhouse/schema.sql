@@ -1099,7 +1099,7 @@ CREATE MATERIALIZED VIEW receipts_by_claim_mv_v1 TO receipts_by_claim_v1
 )
 AS SELECT
     app_id,
-    claim_key,
+    arrayJoin(if((event_name IN ('subscription_refunded', 'purchase_refunded')), [claim_key, sipHash64('charge', if(verdict = 'valid', transaction_id, stated_id))], [claim_key])) AS claim_key,
     day,
     install_uuid,
     event_key,
