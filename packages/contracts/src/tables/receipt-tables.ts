@@ -36,9 +36,7 @@ export const receiptTables = {
     reread: true,
     writers: ['receipt-validator'],
     readers: ['receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
-    personal: [
-      ...['install_uuid', 'event_key', 'stated_id', 'receipt_hash', 'product_id', 'transaction_id', 'original_id'],
-    ],
+    personal: [...['install_uuid', 'event_key', 'stated_id', 'receipt_hash', 'transaction_id', 'original_id']],
     erased_by: { look_up: [...place] },
   },
   receipts_by_claim_v1: {
