@@ -65,11 +65,16 @@ export async function findBarriers(page: Page): Promise<string[]> {
   return found
 }
 
-/** Runs in the page, as a function: its policy refuses texts. */
-const isTooWide = () => {
-  const { document, innerWidth } = globalThis as unknown as {
+/** Runs in the page, as a function: its policy refuses texts. A chart takes the new width of its page some frames later. */
+const isTooWide = async () => {
+  const { document, innerWidth, requestAnimationFrame } = globalThis as unknown as {
     document: { documentElement: { scrollWidth: number } }
     innerWidth: number
+    requestAnimationFrame(done: () => void): void
   }
-  return document.documentElement.scrollWidth > innerWidth
+  const isWide = () => document.documentElement.scrollWidth > innerWidth
+  for (let frames = 0; frames < 30 && isWide(); frames++) {
+    await new Promise<void>((done) => requestAnimationFrame(done))
+  }
+  return isWide()
 }
