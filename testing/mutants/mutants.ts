@@ -4,6 +4,7 @@ import { erasureMutants } from './lists/erasure-and-retention.ts'
 import { linkMutants, postbackMutants } from './lists/links-and-postbacks.ts'
 import { moneyMutants } from './lists/money.ts'
 import { processMutants } from './lists/process.ts'
+import { receiptMutants } from './lists/receipts.ts'
 import { clientMutants, reportMutants } from './lists/reports.ts'
 import { writerMutants } from './lists/writer.ts'
 import type { Mutant } from './mutant.ts'
@@ -13,6 +14,7 @@ export const mutants: readonly Mutant[] = [
   ...acceptMutants,
   ...quotaMutants,
   ...moneyMutants,
+  ...receiptMutants,
   ...writerMutants,
   ...attributionMutants,
   ...linkMutants,

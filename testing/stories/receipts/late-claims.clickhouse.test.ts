@@ -69,7 +69,12 @@ test('what a backend and an SDK say of a transaction after its verdict loses wit
   await write(stage)
   expect(await money(stage)).toHaveLength(4)
   expect(await join()).toBe(1)
-  expect(await money(stage)).toEqual(['i-1 purchase 4.99', 'i-2 purchase 5'])
+  const expected = ['i-1 purchase 4.99', 'i-2 purchase 5']
+  expect(await money(stage)).toEqual(expected)
+  await stage.send('i-3', 'bulk', [sale('5', '101', { event_name: 'gold' })])
+  await write(stage)
+  expect(await join()).toBe(1)
+  expect(await money(stage)).toEqual(expected)
 })
 
 test('a refund of a backend that comes after the one of the store loses too', async () => {
