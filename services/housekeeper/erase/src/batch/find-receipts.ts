@@ -15,7 +15,7 @@ export const receiptTableNames = [
 type ReceiptTable = (typeof receiptTableNames)[number]
 
 /** A row of one of them. */
-export interface ReceiptRow {
+interface ReceiptRow {
   install_uuid: string
   day: string
   event_key: string
