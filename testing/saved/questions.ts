@@ -2,10 +2,10 @@ import { methods, organic } from '@tributary/contracts/attribution/verdict'
 import { daysOf, filtersOf, type ReportName, reportNames, reports } from '@tributary/contracts/reports'
 import type { Ask, SendStep } from './steps.ts'
 
-/** The recordings have these behind all others. They are older than costs and performance. */
+/** The recordings have these behind all others. They are older than costs, performance and receipts. */
 const recorded_last: readonly ReportName[] = ['events', 'skan']
 const recorded_first = reportNames.filter(
-  (name) => name !== 'costs' && name !== 'performance' && !recorded_last.includes(name),
+  (name) => !['costs', 'performance', 'receipts'].includes(name) && !recorded_last.includes(name),
 )
 const names: readonly ReportName[] = [...recorded_first, ...recorded_last]
 /** What an `ask` without `reports` means. */

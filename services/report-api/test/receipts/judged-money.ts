@@ -64,7 +64,7 @@ const receipt: fc.Arbitrary<TestReceipt> = fc
     fc.constantFrom('apple' as const, 'google' as const, '' as const),
     fc.constantFrom(
       ...verdictsWithReasons,
-      { verdict: 'unverified' as const, reason: 'store_away' as const },
+      ...Array.from({ length: 8 }, () => ({ verdict: 'unverified', reason: 'store_away' }) as const),
       { verdict: 'valid' as const, reason: null },
     ),
   )
