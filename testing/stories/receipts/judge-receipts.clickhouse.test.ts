@@ -133,6 +133,21 @@ test('a refunded receipt on several installs is one charge and one refund, on th
   expect(await money()).toEqual(expected)
 })
 
+test('a refund that a receipt of another install says first is one of the purchase that counts', async () => {
+  const { stage, verdicts } = await open(says())
+  await stage.send('i-1', 'sdk', [sale('1', signed('101'))])
+  await stage.run()
+  stage.advance(3 * day_ms)
+  const receipt = signed('101', { revocationDate: t0 + 2 * day_ms })
+  for (const install of ['i-2', 'i-3']) await stage.send(install, 'sdk', [sale('1', receipt)])
+  await stage.run()
+  expect(await verdicts()).toEqual(['1 valid', '1 valid refunded', '1 valid refunded', 'refund-101 valid'])
+  expect((await stage.counted()).map((one) => [one.install_uuid, one.event_name, one.amount])).toEqual([
+    ['i-1', 'purchase', 4.99],
+    ['i-1', 'purchase_refunded', -4.99],
+  ])
+})
+
 describe('while a store is away', () => {
   test('a confirmed verdict stays when the log is read again', async () => {
     let is_away = false

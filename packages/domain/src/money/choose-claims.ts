@@ -59,7 +59,8 @@ export function chooseClaims<Claim extends ReceiptClaim>(
   return new Map([...charges, ...chooseAmong(refunded, is_closed || (refunded.some(isConfirmed) && !is_charged))])
 }
 
-const isConfirmed = ({ rank }: ReceiptClaim): boolean => rank >= claimRanks.receipt
+/** Whether a store stands behind a claim. */
+export const isConfirmed = ({ rank }: ReceiptClaim): boolean => rank >= claimRanks.receipt
 
 function chooseAmong<Claim extends ReceiptClaim>(claims: readonly Claim[], is_closed: boolean): Map<Claim, Choice> {
   const groups = claims.some(isConfirmed) ? [claims] : Map.groupBy(claims, ({ event_name }) => event_name).values()

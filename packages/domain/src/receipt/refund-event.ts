@@ -14,8 +14,8 @@ export interface StoreEvent {
 }
 
 /**
- * The event of a purchase that its store took back (docs/rules.md#receipts-and-money): on the day of that, with the amount that the purchase
- * counts. Null for a purchase that stands, one that does not count, or an event that is a refund itself.
+ * The event of a purchase that its store took back (docs/rules.md#receipts-and-money): on the day of that, with the amount that counts of
+ * its transaction. Null for a purchase that stands, a transaction of which nothing counts, or an event that is a refund itself.
  */
 export function refundEvent(
   { verdict, transaction_id, product_id, taken_back_ms, is_subscription }: JudgedPurchase,

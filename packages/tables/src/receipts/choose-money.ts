@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { choiceOf, chooseClaims, countsNothing } from '@tributary/domain/money/choose-claims'
+import { choiceOf, chooseClaims, countsNothing, isConfirmed, isRefund } from '@tributary/domain/money/choose-claims'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
 import { type ChosenEvent, writeChoices } from './chosen-rows.ts'
@@ -23,8 +23,10 @@ interface ChooseOptions {
 /** A verdict as it stands now, and what counts of its event. */
 export interface ReceiptAsItStands {
   row: VerdictRow
-  /** Null without money. */
-  chosen: ChosenEvent | null
+  /**
+   * The event whose money is the charge of the same transaction; null while none counts that a store confirmed, and once its refund counts.
+   */
+  charge: ChosenEvent | null
 }
 
 /**
@@ -53,8 +55,8 @@ export function judgeMoney(
     const after = await findVerdicts(clickhouse, app_id, places)
     const ids = [...before.values(), ...after].map(claimedId)
     crash?.('money')
-    const chosen = await choose(clickhouse, app_id, { ids, alone: after, again })
-    return new Map(after.map((row) => [placeOf(row), { row, chosen: chosen.get(placeOf(row)) ?? null }]))
+    const charges = await choose(clickhouse, app_id, { ids, alone: after, again })
+    return new Map(after.map((row) => [placeOf(row), { row, charge: charges.get(claimedId(row)) ?? null }]))
   })
 }
 
@@ -80,14 +82,21 @@ interface Choosing {
   again: boolean
 }
 
+/** Gives back the charges that stores confirmed and that count without a refund, by the ids of their transactions. */
 async function choose(
   clickhouse: ChooseDeps['clickhouse'],
   app_id: string,
   { ids, alone, again }: Choosing,
 ): Promise<Map<string, ChosenEvent>> {
   const events = new Map<string, ChosenEvent>()
-  for (const { claims, is_closed } of await findClaims(clickhouse, app_id, ids))
-    for (const [claim, choice] of chooseClaims(claims, is_closed)) events.set(placeOf(claim), { ...claim, choice })
+  const charges = new Map<string, ChosenEvent>()
+  for (const { id, claims, is_closed } of await findClaims(clickhouse, app_id, ids)) {
+    const chosen = [...chooseClaims(claims, is_closed)].map(([claim, choice]) => ({ ...claim, choice }))
+    for (const one of chosen) events.set(placeOf(one), one)
+    const confirmed = chosen.filter((one) => one.choice.money !== null && isConfirmed(one))
+    const [charge] = confirmed
+    if (charge !== undefined && !confirmed.some(({ event_name }) => isRefund(event_name))) charges.set(id, charge)
+  }
   for (const row of alone) {
     if (row.has_money === 0 || claimedId(row) !== '') continue
     const claim = claimOf(row)
@@ -96,7 +105,7 @@ async function choose(
     events.set(placeOf(row), { ...row, stated: { amount_micros, currency }, choice })
   }
   await writeChoices(clickhouse, app_id, [...events.values()], again)
-  return events
+  return charges
 }
 
 /** How long it waits for the lock at once; then it asks for it again. */

@@ -115,16 +115,17 @@ export async function judgeApp(deps: JudgeDeps, app_id: string): Promise<number>
   for (const one of judged) deps.onVerdict?.(one)
   crash?.('refunds')
   const tombstones = await newestTombstones(deps.erased)
-  const isGone = ({ install_uuid, dated_at_ms }: TakenReceipt) =>
+  const { company_id, platform } = app
+  const isGone = ({ install_uuid, dated_at_ms }: Pick<TakenReceipt, 'install_uuid' | 'dated_at_ms'>) =>
     dated_at_ms <= (tombstones.markOf(app_id, install_uuid) ?? -1)
   const refunds = taken.flatMap((one, n) => {
-    const chosen = standing.get(placeOf(one))?.chosen ?? null
-    const event = refundEvent(judged[n]!, one.event_name, chosen?.choice.money ?? null)
-    const { company_id, platform } = app
-    const { install_uuid } = one
-    return event === null || isGone(one) ? [] : [{ company_id, app_id, platform, install_uuid, audit_key: '', event }]
+    const charge = standing.get(placeOf(one))?.charge ?? null
+    const event = refundEvent(judged[n]!, one.event_name, charge?.choice.money ?? null)
+    if (charge === null || event === null || isGone(charge)) return []
+    return [{ company_id, app_id, platform, install_uuid: charge.install_uuid, audit_key: '', event }]
   })
-  await publishStoreEvents(deps, refunds)
+  // Many events may have one receipt.
+  await publishStoreEvents(deps, [...new Map(refunds.map((one) => [one.event.event_id, one])).values()])
   const purchases = taken.flatMap((one, n) => {
     const { verdict, original_id } = judged[n]!
     if (verdict !== 'valid' || original_id === null || !standing.has(placeOf(one)) || isGone(one)) return []
