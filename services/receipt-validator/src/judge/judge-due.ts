@@ -51,17 +51,17 @@ const look_pause_ms = 250
 export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void> {
   const at_work = new Map<string, Promise<void>>()
   const failed = new Map<string, number>()
-  /** The newest turn of each app: those whose turn was long ago come first. */
-  const turns = new Map<string, number>()
-  let turn = 0
+  /** When each app was begun last, in the order of all: those begun long ago come first. */
+  const begun = new Map<string, number>()
+  let count = 0
   try {
     while (!stop.aborted) {
       const due = await findDueApps(deps.postgres)
-      for (const app_id of due.toSorted((a, b) => (turns.get(a) ?? 0) - (turns.get(b) ?? 0))) {
+      for (const app_id of due.toSorted((a, b) => (begun.get(a) ?? 0) - (begun.get(b) ?? 0))) {
         if (at_work.size >= apps_together || stop.aborted) break
         if (at_work.has(app_id) || (failed.get(app_id) ?? 0) > performance.now()) continue
-        turn += 1
-        turns.set(app_id, turn)
+        count += 1
+        begun.set(app_id, count)
         const work = judgeApp(deps, app_id)
           .then(
             (taken) => {

@@ -36,10 +36,10 @@ const dueOf = (app_id: string): DueReceipt => ({
 })
 
 /**
- * The work of a process until what is given back is called, on tables that hold no event: all were erased meanwhile. `onTurn` is called
+ * The work of a process until what is given back is called, on tables that hold no event: all were erased meanwhile. `onBegin` is called
  * before the receipts of an app are taken.
  */
-function start(onTurn: (app_id: string) => void) {
+function start(onBegin: (app_id: string) => void) {
   const app: AppWithStores = {
     ...{ company_id: 'co_1', platform: 'ios', bundle_id: 'com.example.run', resting: new Map() },
     stores: { verify: async () => 'malformed', appStore: null, googlePlay: null },
@@ -49,7 +49,7 @@ function start(onTurn: (app_id: string) => void) {
     clickhouse: { query: async () => [], command: async () => {} },
     stores: {
       async of(app_id) {
-        onTurn(app_id)
+        onBegin(app_id)
         return app
       },
       resting: () => new Map(),
@@ -81,14 +81,14 @@ test('an app whose work fails delays no other, and is tried again', async () => 
   await stop()
 })
 
-test('an app that waits has its turn before another has a second one', async () => {
+test('an app that waits is begun before another is begun again', async () => {
   const apps = await makeApps(10)
   const last = apps.at(-1)!
   const backlog = apps.slice(0, -1).flatMap((app_id) => Array.from({ length: 201 }, () => dueOf(app_id)))
   await addDue(postgres.pool, [...backlog, dueOf(last)])
-  const turns: string[] = []
-  const stop = start((app_id) => void turns.push(app_id))
-  await vi.waitFor(() => expect(turns).toContain(last), patient)
+  const begun: string[] = []
+  const stop = start((app_id) => void begun.push(app_id))
+  await vi.waitFor(() => expect(begun).toContain(last), patient)
   await stop()
-  expect(new Set(turns.slice(0, 10))).toEqual(new Set(apps))
+  expect(new Set(begun.slice(0, 10))).toEqual(new Set(apps))
 })

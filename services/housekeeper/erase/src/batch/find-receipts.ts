@@ -36,16 +36,17 @@ export async function findReceiptRows(
   app_id: string,
   installs: readonly ErasedInstall[],
 ): Promise<ReceiptRows> {
-  const found: Partial<ReceiptRows> = {}
+  const found = new Map<ReceiptTable, ReceiptRow[]>()
   for (const table of receiptTableNames) {
     const claim_key = table === 'revenue_chosen_v1' ? "'0'" : 'toString(t.claim_key)'
-    found[table] = await clickhouse.query<ReceiptRow>(
+    const rows = await clickhouse.query<ReceiptRow>(
       `SELECT DISTINCT install_uuid, toString(t.day) AS day, toString(t.event_key) AS event_key, topic, partition, offset, ${claim_key} AS claim_key
        FROM ${table} AS t WHERE ${ofInstalls(app_id, installs)} AND dated_at_ms <= ${markSql(installs)}
        LIMIT ${rows_max}`,
     )
+    found.set(table, rows)
   }
-  return found as ReceiptRows
+  return Object.fromEntries(found) as ReceiptRows
 }
 
 /**
