@@ -5,7 +5,7 @@ import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import type { JudgedPurchase, ReceiptReason, ReceiptVerdict } from '@tributary/contracts/receipt/judged-receipt'
 import type { Store } from '@tributary/contracts/receipt/receipt'
 import { refundEvents } from '@tributary/contracts/rows'
-import { eventErasedFrom } from '@tributary/erasure/erased-sql'
+import { eventErasedFrom } from '../events/erased-sql.ts'
 import { copyingOf } from '../money/cancel-beaten-claims.ts'
 import { type EventPlace, inParts, ofPlaces, placeColumns, placeValues, valuesSql } from './event-places.ts'
 

@@ -6,8 +6,8 @@ import { refundEvents } from '@tributary/contracts/rows'
 import { isGone, type Tombstones } from '@tributary/domain/erasure/tombstones'
 import type { CountedEvent, DecidedInstall } from '@tributary/domain/partner/owed'
 import { utcDay } from '@tributary/domain/utc-day'
-import { eventErasedFrom } from '@tributary/erasure/erased-sql'
 import { decidedAt } from '@tributary/tables/attribution/verdicts'
+import { eventErasedFrom } from '@tributary/tables/events/erased-sql'
 
 type Query = Pick<Clickhouse, 'query'>
 

@@ -1,6 +1,6 @@
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { utcDay } from '@tributary/domain/utc-day'
-import { eventErasedFrom } from '@tributary/erasure/erased-sql'
+import { eventErasedFrom } from '@tributary/tables/events/erased-sql'
 import type { ErasedInstall } from './batch.ts'
 
 const uuidsOf = (installs: readonly ErasedInstall[]): string =>
