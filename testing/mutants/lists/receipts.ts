@@ -103,4 +103,13 @@ export const receiptMutants: readonly Mutant[] = [
     tests: late_tests,
     only: 'a refund of the store counts once its charge comes',
   },
+  {
+    rule: 'docs/receipts.md#verdicts-and-reasons',
+    promise: 'a refund is one of the purchase that counts, and is made once',
+    file: 'packages/tables/src/receipts/choose-money.ts',
+    from: ' && !confirmed.some(({ event_name }) => isRefund(event_name))',
+    to: ' && !isRefund(charge.event_name)',
+    tests: judge_tests,
+    only: 'a refunded receipt on several installs is one charge and one refund',
+  },
 ]

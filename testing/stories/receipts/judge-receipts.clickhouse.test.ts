@@ -131,6 +131,7 @@ test('a refunded receipt on several installs is one charge and one refund, on th
   stage.readAgain()
   await stage.run()
   expect(await money()).toEqual(expected)
+  expect(refunds()).toHaveLength(1)
 })
 
 test('a refund that a receipt of another install says first is one of the purchase that counts', async () => {
