@@ -16,7 +16,12 @@ const facts: EnvelopeFacts = {
   ...{ v: 1, company_id: 'co_1', app_id: 'app_1', platform: 'ios', source: 's2s', received_at_ms, sent_at_ms: 0 },
   ...{ ip: '192.0.2.1', user_agent: 'a', sdk: '', sdk_platform: '' },
 }
-const input = { facts, partitions: 12, key: { platform: 'ios', allowed_events: [] as string[] }, geo: noGeo.tables() } as const
+const input = {
+  facts,
+  partitions: 12,
+  key: { platform: 'ios', allowed_events: [] as string[] },
+  geo: noGeo.tables(),
+} as const
 const eventsOf = (records: ReturnType<typeof closeRecords>) =>
   records.flatMap(({ value }) => decodeEnvelope(unpackValue(value)).events)
 
