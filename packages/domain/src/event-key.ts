@@ -22,12 +22,23 @@ export const isInstall = (event_name: string, props: Record<string, unknown> | u
   event_name === 'app_install' && props?.identity_migration !== true
 
 /**
- * First 8 bytes of SHA-256 of install and event id, or of the install alone. The leading word keeps both kinds apart,
- * so the `event_id` of an install never makes another event a duplicate.
+ * First 8 bytes of SHA-256 of install and event id, or of the install alone. The leading word keeps the kinds apart: the `event_id` of an
+ * install never makes another event a duplicate, and no app can know an id in advance that silences a store.
  */
-export function eventKey(event: { install_uuid: string; event_id: string; day: string; install: boolean }): EventKey {
-  const text = event.install ? `install\0${event.install_uuid}` : `event\0${event.install_uuid}\0${event.event_id}`
-  return { event_key: first8Bytes(text), key_day: event.install ? installKeyDay : event.day }
+export function eventKey(event: EventName): EventKey {
+  if (event.install) return { event_key: first8Bytes(`install\0${event.install_uuid}`), key_day: installKeyDay }
+  const kind = event.of_store ? 'store' : 'event'
+  return { event_key: first8Bytes(`${kind}\0${event.install_uuid}\0${event.event_id}`), key_day: event.day }
+}
+
+interface EventName {
+  install_uuid: string
+  event_id: string
+  day: string
+  /** See `isInstall`. */
+  install: boolean
+  /** The source of the event is `store`. */
+  of_store?: boolean
 }
 
 /** The key days on which another event with the same key makes this one a duplicate: its own and both neighbours. */
@@ -44,8 +55,15 @@ export const noTransaction = '0'
 export const transactionKey = (event_name: string, transaction_id: string): string =>
   first8Bytes(`transaction\0${event_name}\0${transaction_id}`)
 
-/** Stands for the transaction of an event that a store can confirm: no other event has it. */
-export const receiptKey = (event_key: string, day: string): string => first8Bytes(`receipt\0${event_key}\0${day}`)
+/**
+ * Stands for the transaction of an event that a store can confirm: no other event has it. The view `transaction_claims_mv_v1` computes the
+ * same number, and leaves such events out.
+ */
+export const receiptKey = (event_key: string, day: string): string =>
+  (BigInt(event_key) ^ BigInt.asUintN(64, BigInt(Date.parse(day) / day_ms) * odd_number)).toString()
+
+/** Spreads the numbers of days over 64 bits. */
+const odd_number = 11400714819323198485n
 
 /** Anybody who holds an app can send SDK events; a backend has a server key. */
 export const claimRank = (source: Envelope['source']): number =>

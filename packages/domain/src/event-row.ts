@@ -81,7 +81,13 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
   const event_id = text(event.event_id, 'event_id')
   const install_uuid = envelope.install_uuid.toWellFormed()
   const install = isInstall(event_name, object(event.props, 'props'))
-  const { event_key, key_day } = eventKey({ install_uuid, event_id, day, install })
+  const { event_key, key_day } = eventKey({
+    install_uuid,
+    event_id,
+    day,
+    install,
+    of_store: envelope.source === 'store',
+  })
   const money = moneyOf(event)
   // What a store can confirm is chosen by receipt-validator (docs/decisions/money.md#receipts-choose-what-counts).
   const isJudged = envelope.source === 'store' || receiptOf(event) !== null

@@ -1,3 +1,10 @@
+-- Up to when claims without a receipt were joined with those that a receipt confirmed.
+CREATE TABLE joined_claims (
+  is_one boolean PRIMARY KEY DEFAULT true CHECK (is_one),
+  until_ms bigint NOT NULL
+);
+COMMENT ON COLUMN joined_claims.until_ms IS 'by the clock of ClickHouse, Unix epoch ms';
+
 -- Which install bought what, for the notifications of the stores: these name a purchase and no install.
 CREATE TABLE store_purchases (
   app_id text NOT NULL REFERENCES apps,

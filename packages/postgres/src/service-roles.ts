@@ -114,7 +114,8 @@ export const serviceRoles = {
     fx_rates: { select: '*' },
     due_receipts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     store_answers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
-    store_purchases: { select: '*', also: ['INSERT'] },
+    joined_claims: { select: '*', also: ['INSERT', 'UPDATE'] },
+    store_purchases: { select: '*', also: ['INSERT'], update: ['install_uuid'] },
     waiting_notifications: { select: '*', also: ['INSERT', 'DELETE'] },
   },
   eraser: {

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { StartRefused } from '@tributary/service-kit/settings/start-refused'
 import { appleNotification, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
 import { createGooglePushAuthority } from '@tributary/testing/stores/google-push-authority'
+import { pino } from 'pino'
 import { expect, it, onTestFinished } from 'vitest'
 import { openStoreProofs } from '../src/notifications/store-proofs.ts'
 
@@ -15,7 +16,7 @@ type Config = Parameters<typeof openStoreProofs>[0]
 function open(config: Partial<Config> = {}) {
   const given = { TRIBUTARY_APPLE_ROOTS_FILE: undefined, TRIBUTARY_GOOGLE_CERTS_URL: undefined, ...config }
   const onClose = (_name: string, close: () => Promise<void>) => onTestFinished(close)
-  return openStoreProofs(given, { now: Date.now, onClose })
+  return openStoreProofs(given, { now: Date.now, onClose, logger: pino({ level: 'silent' }) })
 }
 
 function fileWith(text: string): string {

@@ -10,6 +10,7 @@ import { removeOldAnswers } from '@tributary/tables/receipts/store-answers'
 import { removeOldWaiting } from '@tributary/tables/receipts/store-purchases'
 import { openFxRates } from '@tributary/tenancy/fx-rates'
 import { masterKeysResource } from '@tributary/tenancy/resources'
+import { appleRootsOf } from '@tributary/tenancy/stores/apple-roots-setting'
 import { lateClaimsJoiner } from './join-late-claims.ts'
 import type { JudgeDeps } from './judge/judge-due.ts'
 import { verdictsTotal, watchDueReceipts } from './metrics.ts'
@@ -45,6 +46,7 @@ export const service = defineService({
         const { postgres, elapsed, onClose } = context
         watchDueReceipts(registry, postgres)
         const verdicts = verdictsTotal(registry)
+        const roots = appleRootsOf(config.TRIBUTARY_APPLE_ROOTS_FILE, context.logger)
         const { ask, close } = openAsk()
         onClose('stores', close)
         const urls = {
@@ -62,13 +64,12 @@ export const service = defineService({
           await work(stop)
         }
         async function prepare() {
-          const [{ verifyJws }, { readAppleRoots }, { createAppStores }, { judgeDue }] = await Promise.all([
+          const [{ verifyJws }, { createAppStores }, { judgeDue }] = await Promise.all([
             import('@tributary/stores/verify-jws'),
-            import('@tributary/stores/apple-roots'),
             import('./judge/app-stores.ts'),
             import('./judge/judge-due.ts'),
           ])
-          const verify = verifyJws(readAppleRoots(config.TRIBUTARY_APPLE_ROOTS_FILE))
+          const verify = verifyJws(roots)
           const stores = createAppStores({ ...context, verify, ask, urls })
           return (stop: AbortSignal) => judgeDue({ ...context, stores, fxRates, onVerdict }, stop)
         }

@@ -1,16 +1,10 @@
 import { genuine } from '@tributary/domain/receipt/judgement'
-import { type EraserDeps, runErasures } from '@tributary/eraser/run-erasures'
-import { queueErasures } from '@tributary/erasure/queue-erasures'
-import { requestRun } from '@tributary/erasure/runs'
-import { noteLog } from '@tributary/erasure/unread-events'
 import { judgeMoney } from '@tributary/tables/receipts/choose-money'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { appleTransaction } from '@tributary/testing/stores/apple-authority'
-import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
-import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
-import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eraseInstall } from './erase-install.ts'
 import { authority, type ReceiptStage, receiptStage, t0 } from './receipt-stage.ts'
 
 let clickhouse: TestClickhouse
@@ -26,37 +20,6 @@ const purchase = (event_id: string, id: string, more: object = {}) => ({
   ...{ event_id, event_name: 'purchase', event_ts_ms: t0, transaction_id: id, revenue: 3, currency: 'USD' },
   ...{ props: { receipt: { store: 'apple', jws: authority.sign(bought(id)) } }, ...more },
 })
-
-/** Erases installs of the stage, killed before these steps of the whole, which are counted on. */
-async function erase(stage: ReceiptStage, install_uuid: string, kills: readonly number[]) {
-  const mark_ms = stage.now()
-  const { pool, masterKeys, app_id, broker } = stage
-  stage.erased.erase(app_id, install_uuid, mark_ms)
-  await queueErasures({ pool, masterKeys }, [{ app_id, install_uuid, requested_at_ms: mark_ms, asked_by: 'admin' }])
-  const deps: EraserDeps = {
-    ...{ pool, masterKeys, clickhouse, redecisions: memoryRedecisions(), keyValue: memoryKeyValue(() => mark_ms) },
-    ...{ now: () => mark_ms, noteLog: () => noteLog(broker), findOlderWork: async () => [], pause: async () => {} },
-    audit: {
-      findAudited: async () => new Map(),
-      rewriteApp: async () => new Map(),
-      rewriteArchives: async () => new Map(),
-      rewriteNoted: async () => {},
-    },
-    logger: pino({ level: 'silent' }),
-  }
-  for (const kill of [...kills, Number.POSITIVE_INFINITY]) {
-    let left = kill
-    const atStep = () => {
-      left -= 1
-      if (left < 0) throw new Error('killed')
-    }
-    const run = await requestRun(pool, mark_ms)
-    await pool.query('UPDATE erasure_runs SET begun_at_ms = $2 WHERE run = $1', [run, mark_ms])
-    await runErasures({ ...deps, atStep }, run, new AbortController().signal).catch((err: Error) => {
-      if (err.message !== 'killed') throw err
-    })
-  }
-}
 
 /** The rows that name an install in the tables of receipts and money. */
 async function rowsOf({ app_id }: ReceiptStage, install_uuid: string) {
@@ -104,7 +67,7 @@ test.each([[[]], [[3]], [[6, 9]], [[12, 14]], [[16, 1]]])(
     await stage.run()
     expect(await money(stage)).toEqual(['i-1 4990000', 'i-1 4990000', 'i-2 4990000'])
     stage.advance(1000)
-    await erase(stage, 'i-1', kills)
+    await eraseInstall(stage, 'i-1', kills)
     expect(await rowsOf(stage, 'i-1')).toEqual({})
     expect(await money(stage)).toEqual(['i-2 4990000'])
     // Claims that come later find a closed transaction, and what the store says of the purchase is dropped.
@@ -127,10 +90,10 @@ test('a verdict that a process had in hand while the install was erased brings n
     { app_id: stage.app_id },
   )
   stage.advance(1000)
-  await erase(stage, 'i-1', [])
+  await eraseInstall(stage, 'i-1')
   const facts = {
     ...{ product_id: 'coins_100', transaction_id: '101', environment: 'Production', original_id: '101' },
-    ...{ price: null, taken_back_ms: null, is_subscription: false },
+    ...{ price: null, purchased_ms: null, taken_back_ms: null, refunded_share: 1, is_subscription: false },
   }
   const standing = await judgeMoney(
     stage.deps,

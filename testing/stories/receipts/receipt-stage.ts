@@ -32,7 +32,7 @@ export const t0 = Date.UTC(2026, 5, 2, 12)
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 1) }])
 const logger = pino({ level: 'silent' })
 const patient = { timeout: 180_000, interval: 2 }
-/** A unit of each currency was worth one EUR; others have no rate. */
+/** A unit of each currency was worth one EUR since 2020; others have no rate. */
 const rated: readonly string[] = ['EUR']
 
 interface Engines {
@@ -67,7 +67,9 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
   const newStores = () => createAppStores({ postgres: pool, masterKeys, verify, ask, urls, now, elapsed })
   const fxRates: JudgeDeps['fxRates'] = {
     find: async () => (lookup) =>
-      (rated.includes(lookup.currency) ? { currency_per_eur: '1', usd_per_eur: '1' } : null) as never,
+      (rated.includes(lookup.currency) && lookup.day >= '2020'
+        ? { currency_per_eur: '1', usd_per_eur: '1' }
+        : null) as never,
   }
   const deps: JudgeDeps & { broker: typeof broker } = {
     broker,

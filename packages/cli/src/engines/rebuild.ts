@@ -1,4 +1,4 @@
-import { consumers } from '@tributary/contracts/consumers'
+import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { isHandedOver } from '@tributary/service-kit/consumer/hand-over'
 import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
@@ -60,13 +60,18 @@ function refuseStandalone(): void {
 }
 
 async function readLogAgain(broker: Awaited<ReturnType<typeof openKafka>>): Promise<void> {
-  const { name, topic } = consumers.eventWriter
+  await readAgain(broker, consumers.eventWriter)
+  // Verdicts and the money that they chose come back with their events.
+  await readAgain(broker, consumers.receiptValidator)
+}
+
+async function readAgain(broker: Awaited<ReturnType<typeof openKafka>>, { name, topic }: ConsumerGroup): Promise<void> {
   const offsets = await broker.groupOffsets(name, topic.name)
   const earliest = offsets
     .filter(({ metadata }) => !isHandedOver(metadata))
     .map(({ partition, earliest: offset }) => ({ partition, offset }))
   await broker.moveGroup(name, topic.name, earliest).catch((error: Error) => {
     if (!/running instances|has members/.test(error.message)) throw error
-    throw new CliError('writers_running', `Stop all event-writers first: ${error.message}`)
+    throw new CliError('writers_running', `Stop all of ${name} first: ${error.message}`)
   })
 }

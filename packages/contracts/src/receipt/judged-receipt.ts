@@ -37,8 +37,12 @@ export interface JudgedPurchase extends JudgedReceipt {
   original_id: string | null
   /** What the store was paid; null: it names no price. */
   price: StorePrice | null
+  /** When it was bought, as the store says, Unix epoch ms; null: it does not. */
+  purchased_ms: number | null
   /** When the store took the purchase back, Unix epoch ms. */
   taken_back_ms: number | null
+  /** The part of the price that it paid back, 0 to 1; 1 while it took nothing back. */
+  refunded_share: number
   /** Whether it is a subscription. */
   is_subscription: boolean
 }

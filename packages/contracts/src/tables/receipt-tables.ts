@@ -12,9 +12,9 @@ export const transactionClaims = {
   erased_by: { look_up: [...place, 'claim_key'] },
   derived: {
     from: 'events_raw_v1',
-    // event-writer stores the hash of a receipt, a string.
+    // `receiptKey` of the domain: events that a store can confirm.
     where:
-      "transaction_key != 0 AND revenue_counts = 1 AND revenue_micros IS NOT NULL AND source != 'store' AND JSONType(props, 'receipt') != 'String'",
+      'transaction_key != 0 AND revenue_counts = 1 AND revenue_micros IS NOT NULL AND transaction_key != bitXor(event_key, toUInt64(toUInt16(day)) * 11400714819323198485)',
     known_by: 'positions',
     groups: {
       app_id: 'app_id',

@@ -36,6 +36,12 @@ export interface Choice {
   reused: boolean
 }
 
+/** Whether nothing of a transaction counts as its charge, or as its refund: the money of its best claim was erased. */
+export interface ClosedSides {
+  charge: boolean
+  refund: boolean
+}
+
 const refunds: ReadonlySet<string> = new Set(refundEvents)
 
 /** Whether an event takes money back (docs/rules.md#revenue). */
@@ -45,18 +51,20 @@ export const countsNothing: Choice = { money: null, price_source: null, reused: 
 
 /**
  * Chooses which of all claims on one transaction count: one charge, whatever the names of the events, and one refund. Without a claim that a
- * store confirmed each name has one, as without receipts. What a store took back counts only while the charge does. In a closed
- * transaction nothing counts: the money of its best claim was erased.
+ * store confirmed each name has one, as without receipts. What a store took back counts only while the charge does.
  */
 export function chooseClaims<Claim extends ReceiptClaim>(
   claims: readonly Claim[],
-  is_closed: boolean,
+  is_closed: ClosedSides,
 ): Map<Claim, Choice> {
   const of_refund = Map.groupBy(claims, ({ event_name }) => isRefund(event_name))
-  const charges = chooseAmong(of_refund.get(false) ?? [], is_closed)
+  const charges = chooseAmong(of_refund.get(false) ?? [], is_closed.charge)
   const is_charged = [...charges.values()].some(({ money }) => money !== null)
   const refunded = of_refund.get(true) ?? []
-  return new Map([...charges, ...chooseAmong(refunded, is_closed || (refunded.some(isConfirmed) && !is_charged))])
+  return new Map([
+    ...charges,
+    ...chooseAmong(refunded, is_closed.refund || (refunded.some(isConfirmed) && !is_charged)),
+  ])
 }
 
 /** Whether a store stands behind a claim. */

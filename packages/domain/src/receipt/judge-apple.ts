@@ -22,14 +22,31 @@ const factsOf = (transaction: AppleTransaction): StoreFacts => ({
   environment: transaction.environment,
   original_id: transaction.originalTransactionId ?? transaction.transactionId,
   price: priceOf(transaction),
+  purchased_ms: transaction.purchaseDate ?? null,
   taken_back_ms: transaction.revocationDate ?? null,
-  is_subscription: /subscription/i.test(transaction.type ?? ''),
+  refunded_share: refundedShare(transaction),
+  is_subscription: isSubscription(transaction),
 })
 
-/** What the buyer paid: nothing for what the family of the buyer shares. Null: Apple signed it before it named prices. */
+/** Whether a transaction pays for a subscription that renews itself: others are purchases of a time. */
+export const isSubscription = ({ type }: AppleTransaction): boolean => type === 'Auto-Renewable Subscription'
+
+/** `revocationPercentage` of all of the price. */
+const whole_percentage = 100_000
+
+/** The part of the price that Apple paid back, 0 to 1; 1 where it names none. */
+export const refundedShare = ({ revocationPercentage = whole_percentage }: AppleTransaction): number =>
+  Math.min(revocationPercentage / whole_percentage, 1)
+
+/**
+ * What the buyer paid: nothing for what the family of the buyer shares, in any
+ * currency. Null: Apple signed it before it named prices.
+ */
 export function priceOf({ price, currency, inAppOwnershipType }: AppleTransaction): StorePrice | null {
   if (price === undefined || currency === undefined) return null
-  return { amount_micros: inAppOwnershipType === 'FAMILY_SHARED' ? 0 : price * 1000, currency }
+  return inAppOwnershipType === 'FAMILY_SHARED'
+    ? { amount_micros: 0, currency: 'USD' } // which needs no rate
+    : { amount_micros: price * 1000, currency }
 }
 
 function findFault(transaction: AppleTransaction, binding: ReceiptBinding): ReceiptReason | null {

@@ -20,7 +20,7 @@ export function judgeProduct(
     ...{ product_id: productId ?? receipt.product_id, transaction_id: orderId ?? null },
     environment: environmentOf(is_test),
     original_id: originalIdOf(receipt.purchase_token),
-    ...{ price: null, taken_back_ms: null, is_subscription: false },
+    ...{ price: null, purchased_ms: null, taken_back_ms: null, refunded_share: 1, is_subscription: false },
   }
   const [is_canceled, is_pending] = [purchaseState === 1, purchaseState === 2]
   const wrong = findWrong(facts, receipt, binding)
@@ -50,7 +50,7 @@ export function judgeSubscription(
     transaction_id: named !== null && isOrderUpTo(named, newest) ? named : newest,
     environment: environmentOf(is_test),
     original_id: originalIdOf(receipt.purchase_token),
-    ...{ price: null, taken_back_ms: null, is_subscription: true },
+    ...{ price: null, purchased_ms: null, taken_back_ms: null, refunded_share: 1, is_subscription: true },
   }
   const wrong = findWrong(facts, receipt, binding)
   if (wrong === 'wrong_product') return withReason('google', wrong, facts)

@@ -22,7 +22,14 @@ export type StoreFacts = Omit<JudgedPurchase, 'store' | 'verdict' | 'reason'>
 
 const nothing: StoreFacts = {
   ...{ product_id: null, transaction_id: null, environment: null },
-  ...{ original_id: null, price: null, taken_back_ms: null, is_subscription: false },
+  ...{
+    original_id: null,
+    price: null,
+    purchased_ms: null,
+    taken_back_ms: null,
+    refunded_share: 1,
+    is_subscription: false,
+  },
 }
 
 /** A receipt with a reason, which has one verdict only (docs/receipts.md#verdicts-and-reasons). */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { AppleNotified, GoogleNotified, StoreNotified } from '@tributary/contracts/receipt/store-notified'
 import type { AppleTransaction } from '@tributary/contracts/receipt/transactions'
+import { isSubscription, refundedShare } from './judge-apple.ts'
 
 /** The event that a notification becomes (docs/receipts.md#notifications-of-the-stores). */
 export interface NotifiedEvent {
@@ -71,13 +72,9 @@ function ofApple({ type, environment, signed_at_ms, transaction }: AppleNotified
   if (appleEnds.includes(type))
     return { ...ids, event_name: 'subscription_cancelled', event_ts_ms: taken_back_ms, ...no_money }
   if (type !== 'REFUND') return null
-  const event_name = transaction.type === 'Auto-Renewable Subscription' ? 'subscription_refunded' : 'purchase_refunded'
-  const share = (transaction.revocationPercentage ?? whole_percentage) / whole_percentage
-  return { ...ids, event_name, event_ts_ms: taken_back_ms, ...moneyOf(transaction, share) }
+  const event_name = isSubscription(transaction) ? 'subscription_refunded' : 'purchase_refunded'
+  return { ...ids, event_name, event_ts_ms: taken_back_ms, ...moneyOf(transaction, refundedShare(transaction)) }
 }
-
-/** `revocationPercentage` of all of the price. */
-const whole_percentage = 100_000
 
 /** A part of the price. The member of a family who got a purchase of another member paid nothing. */
 function moneyOf({ price, currency, inAppOwnershipType }: AppleTransaction, share: number) {

@@ -18,7 +18,7 @@ export interface StoreEvent {
  * its transaction. Null for a purchase that stands, a transaction of which nothing counts, or an event that is a refund itself.
  */
 export function refundEvent(
-  { verdict, transaction_id, product_id, taken_back_ms, is_subscription }: JudgedPurchase,
+  { verdict, transaction_id, product_id, taken_back_ms, refunded_share, is_subscription }: JudgedPurchase,
   event_name: string,
   counted: Money | null,
 ): StoreEvent | null {
@@ -30,7 +30,7 @@ export function refundEvent(
     event_ts_ms: taken_back_ms,
     transaction_id,
     product_id,
-    ...{ revenue: counted.amount_micros / 1e6, currency: counted.currency },
+    ...{ revenue: Math.round(counted.amount_micros * refunded_share) / 1e6, currency: counted.currency },
   }
 }
 

@@ -17,8 +17,11 @@ const claim = (more: Partial<ReceiptClaim> = {}): ReceiptClaim => ({
 const refund = (more: Partial<ReceiptClaim> = {}) =>
   claim({ event_name: 'purchase_refunded', stated: usd(-5), ...more })
 
+const open = { charge: false, refund: false }
+const closed = { charge: true, refund: true }
+
 /** What counts of each claim: units of its currency, `null` for nothing. */
-const counts = (claims: ReceiptClaim[], is_closed = false) => {
+const counts = (claims: ReceiptClaim[], is_closed = open) => {
   const chosen = chooseClaims(claims, is_closed)
   expect(chosen.size).toBe(claims.length)
   return claims.map((one) => {
@@ -91,17 +94,23 @@ test.each<[string, ReceiptClaim[], (string | null)[]]>([
 ])('%s', (_promise, claims, expected) => {
   expect(counts(claims)).toEqual(expected)
   expect(counts(claims.toReversed())).toEqual(expected.toReversed())
-  expect(counts(claims, true)).toEqual(claims.map(() => null))
+  expect(counts(claims, closed)).toEqual(claims.map(() => null))
+})
+
+test('a closed charge closes no refund of others, and a closed refund no charge', () => {
+  const claims = [claim({ rank: receipt }), refund()]
+  expect(counts(claims, { charge: false, refund: true })).toEqual(['5 USD', null])
+  expect(counts(claims, { charge: true, refund: false })).toEqual([null, '-5 USD'])
 })
 
 test('the price of nothing is no refund of less than nothing', () => {
-  const [of_zero] = [...chooseClaims([claim(), refund({ rank: receipt, price: eur(0) })], false).values()].toReversed()
+  const [of_zero] = [...chooseClaims([claim(), refund({ rank: receipt, price: eur(0) })], open).values()].toReversed()
   expect(of_zero!.money!.amount_micros).toBe(0)
 })
 
 test('who named the amount stands beside it, and nobody where nothing counts', () => {
   const claims = [claim({ rank: store, price: eur(4) }), claim({ rank: receipt }), refund()]
-  expect([...chooseClaims(claims, false).values()].map(({ price_source }) => price_source)).toEqual([
+  expect([...chooseClaims(claims, open).values()].map(({ price_source }) => price_source)).toEqual([
     'store',
     null,
     'event',
@@ -116,9 +125,9 @@ test('only a receipt that counts for another install is reused', () => {
     claim({ rank: backend, install_uuid: 'i-2' }),
     claim({ install_uuid: 'i-3' }),
   ]
-  const chosen = chooseClaims(claims, false)
+  const chosen = chooseClaims(claims, open)
   expect(claims.map((one) => chosen.get(one)!.reused)).toEqual([false, false, true, false, false])
-  expect(chooseClaims([claims[2]!], true).get(claims[2]!)!.reused).toBe(false)
+  expect(chooseClaims([claims[2]!], closed).get(claims[2]!)!.reused).toBe(false)
 })
 
 test('of any claims one charge and one refund of a confirmed transaction count at most, in whatever order they are read', () => {
@@ -131,8 +140,8 @@ test('of any claims one charge and one refund of a confirmed transaction count a
   fc.assert(
     fc.property(fc.array(any, { maxLength: 8 }), (given) => {
       const claims = given.map((more, offset) => claim({ ...more, offset }))
-      const chosen = chooseClaims(claims, false)
-      const backwards = chooseClaims(claims.toReversed(), false)
+      const chosen = chooseClaims(claims, open)
+      const backwards = chooseClaims(claims.toReversed(), open)
       for (const one of claims) expect(backwards.get(one)).toEqual(chosen.get(one))
       for (const is_refund of [true, false]) {
         const of = claims.filter(({ event_name }) => event_name.endsWith('_refunded') === is_refund)

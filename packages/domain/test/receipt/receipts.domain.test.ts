@@ -88,7 +88,7 @@ test.each<[string, Partial<AppleTransaction>, object | null]>([
   [
     'nothing for a member of the family of the buyer',
     { price: 4990, currency: 'EUR', inAppOwnershipType: 'FAMILY_SHARED' },
-    { amount_micros: 0, currency: 'EUR' },
+    { amount_micros: 0, currency: 'USD' },
   ],
   ['an unknown amount, when it is an old one', {}, null],
   ['an unknown amount, without a currency', { price: 4990 }, null],

@@ -8,7 +8,13 @@ const taken_back_ms = Date.UTC(2026, 5, 9)
 const refunded: JudgedPurchase = {
   ...{ store: 'apple', verdict: 'valid', reason: 'refunded', environment: 'Production' },
   ...{ product_id: 'coins_100', transaction_id: '2000', original_id: '2000' },
-  ...{ price: { amount_micros: 7_000_000, currency: 'EUR' }, taken_back_ms, is_subscription: false },
+  ...{
+    price: { amount_micros: 7_000_000, currency: 'EUR' },
+    purchased_ms: null,
+    taken_back_ms,
+    refunded_share: 1,
+    is_subscription: false,
+  },
 }
 const counted = { amount_micros: 4_990_001, currency: 'USD' }
 
@@ -18,6 +24,7 @@ test('a purchase that its store took back is a refund of what counts, on the day
     ...{ transaction_id: '2000', product_id: 'coins_100', revenue: 4.990001, currency: 'USD' },
   })
   expect(refundEvent({ ...refunded, product_id: null }, 'purchase', counted)).toMatchObject({ product_id: null })
+  expect(refundEvent({ ...refunded, refunded_share: 0.5 }, 'purchase', counted)).toMatchObject({ revenue: 2.495001 })
 })
 
 test.each<[string, Partial<JudgedPurchase>, string, string]>([
@@ -34,7 +41,7 @@ test.each<[string, Partial<JudgedPurchase>, string, string]>([
 })
 
 test.each<[string, Partial<JudgedPurchase>, string, typeof counted | null]>([
-  ['a purchase that stands', { reason: null, taken_back_ms: null }, 'purchase', counted],
+  ['a purchase that stands', { reason: null, refunded_share: 1, taken_back_ms: null }, 'purchase', counted],
   ['one that counts nothing, as a reused one', {}, 'purchase', null],
   ['a test', { verdict: 'sandbox', reason: null }, 'purchase', counted],
   ['what nobody could verify', { verdict: 'unverified', reason: 'store_away' }, 'purchase', counted],

@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { choiceOf, chooseClaims, countsNothing, isConfirmed, isRefund } from '@tributary/domain/money/choose-claims'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
-import { type ChosenEvent, writeChoices } from './chosen-rows.ts'
+import { type ChosenEvent, cancelCrowded, writeChoices } from './chosen-rows.ts'
 import { placeOf, versionAfter } from './event-places.ts'
 import { claimOf, findClaims } from './find-claims.ts'
 import { claimedId, findVerdicts, type JudgedEvent, type VerdictRow, writeVerdicts } from './verdict-rows.ts'
@@ -61,8 +61,12 @@ export function judgeMoney(
 }
 
 /** Lets the money of some transactions follow from the verdicts once more: claims have joined them since. */
-export const chooseAgain = (deps: ChooseDeps, app_id: string, ids: readonly string[]): Promise<unknown> =>
-  underLock(deps, app_id, () => choose(deps.clickhouse, app_id, { ids, alone: [], again: false }))
+export const chooseAgain = (
+  deps: ChooseDeps,
+  app_id: string,
+  ids: readonly string[],
+  { again }: { again: boolean },
+): Promise<unknown> => underLock(deps, app_id, () => choose(deps.clickhouse, app_id, { ids, alone: [], again }))
 
 const isWeaker = ({ judged }: JudgedEvent, { verdict }: VerdictRow): boolean =>
   judged.verdict === 'unverified' && verdict !== 'unverified'
@@ -71,6 +75,7 @@ const isWeaker = ({ judged }: JudgedEvent, { verdict }: VerdictRow): boolean =>
 const isNews = (one: JudgedEvent, held: VerdictRow): boolean =>
   !isWeaker(one, held) &&
   (one.judged.verdict !== held.verdict ||
+    (one.judged.taken_back_ms ?? 0) !== held.taken_back_ms ||
     (one.judged.reason ?? '') !== held.reason ||
     (one.judged.transaction_id ?? '') !== held.transaction_id ||
     (one.judged.price?.currency ?? '') !== held.price_currency)
@@ -90,7 +95,10 @@ async function choose(
 ): Promise<Map<string, ChosenEvent>> {
   const events = new Map<string, ChosenEvent>()
   const charges = new Map<string, ChosenEvent>()
-  for (const { id, claims, is_closed } of await findClaims(clickhouse, app_id, ids)) {
+  const beaten: string[] = []
+  for (const { id, claims, barred, is_closed, crowded } of await findClaims(clickhouse, app_id, ids)) {
+    if (claims.some(isConfirmed)) beaten.push(...crowded)
+    for (const claim of barred) events.set(placeOf(claim), { ...claim, choice: countsNothing })
     const chosen = [...chooseClaims(claims, is_closed)].map(([claim, choice]) => ({ ...claim, choice }))
     for (const one of chosen) events.set(placeOf(one), one)
     const confirmed = chosen.filter((one) => one.choice.money !== null && isConfirmed(one))
@@ -104,21 +112,21 @@ async function choose(
     const choice = claim === null ? countsNothing : choiceOf(claim)
     events.set(placeOf(row), { ...row, stated: { amount_micros, currency }, choice })
   }
+  await cancelCrowded(clickhouse, app_id, beaten)
   await writeChoices(clickhouse, app_id, [...events.values()], again)
   return charges
 }
 
-/** How long it waits for the lock at once; then it asks for it again. */
+/** How long it waits for the lock: whoever waits longer would hold up other apps. */
 const wait_ms = 5000
 
-/** Runs work while nobody else chooses for the app. */
+/** Runs work while nobody else chooses for the app. Rejects when somebody does for long. */
 async function underLock<T>({ postgres }: ChooseDeps, app_id: string, work: () => Promise<T>): Promise<T> {
-  for (;;) {
-    const done = await afterRunning(postgres, `receipts/${app_id}`, wait_ms, async (_lost, held) => {
-      const result = await work()
-      await held()
-      return result
-    })
-    if (done !== null) return done.result
-  }
+  const done = await afterRunning(postgres, `receipts/${app_id}`, wait_ms, async (_lost, held) => {
+    const result = await work()
+    await held()
+    return result
+  })
+  if (done === null) throw new Error('Another process chooses money of this app.')
+  return done.result
 }

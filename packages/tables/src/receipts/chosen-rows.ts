@@ -1,6 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { copySettings } from '@tributary/clickhouse/insert-settings'
-import { textLiteral } from '@tributary/clickhouse/literals'
+import { keySet, textLiteral } from '@tributary/clickhouse/literals'
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { revenueRowColumns } from '@tributary/contracts/rows'
 import type { Choice } from '@tributary/domain/money/choose-claims'
@@ -120,6 +120,26 @@ const given = {
   reused: { type: 'UInt8', literal: ({ choice }: ChosenEvent) => (choice.reused ? '1' : '0') },
   dated_at_ms: { type: 'Int64', literal: ({ dated_at_ms }: ChosenEvent) => `${Number(dated_at_ms)}` },
 } as const
+
+/** Cancels all claims without a receipt on crowded transactions, which a confirmed one beats for ever: the engine finds them. */
+export async function cancelCrowded(
+  clickhouse: Pick<Clickhouse, 'command'>,
+  app_id: string,
+  claim_keys: readonly string[],
+): Promise<void> {
+  if (claim_keys.length === 0) return
+  const columns = revenueRowColumns.join(', ')
+  const ofClaims = `SELECT ${placeColumns()} FROM transaction_claims_v1 WHERE app_id = ${textLiteral(app_id)} AND claim_key IN ${keySet(claim_keys)}`
+  await clickhouse.command(
+    `INSERT INTO revenue_cancelled_v1 (${columns}) SELECT ${columns} FROM revenue_raw_v1
+     WHERE app_id = ${textLiteral(app_id)} AND day IN (SELECT day FROM (${ofClaims}))
+       AND (${placeColumns()}) IN (${ofClaims})
+       AND (${placeColumns()}) NOT IN (SELECT ${placeColumns()} FROM revenue_cancelled_v1 WHERE app_id = ${textLiteral(app_id)}
+         AND (${placeColumns()}) IN (${ofClaims}))
+     SETTINGS ${settingsSql(copySettings)}`,
+    { name: `${copyingOf(app_id)}money` },
+  )
+}
 
 /** A crash in between: money is missing until the receipt, which is still due, is judged again. */
 async function write(

@@ -39,7 +39,7 @@ export interface PutOff {
 /** Rows of one statement: a receipt may have 32 KiB. */
 const rows_max = 200
 
-/** Adds receipts of written events. One that is there stays as it is. Durable when it resolves; gives back how many are new. */
+/** Adds receipts of written events. One that is there stays as it is, and one of an app that PostgreSQL does not know is left out. Durable when it resolves; gives back how many are new. */
 export async function addDue(pool: Client, receipts: readonly DueReceipt[]): Promise<number> {
   let added = 0
   for (let at = 0; at < receipts.length; at += rows_max) {
@@ -74,8 +74,9 @@ const isPlace = `d.app_id = e.app_id AND d.day = e.day AND d.event_key = e.event
 const addSql = `
   INSERT INTO due_receipts (${placeNames}, install_uuid, event_name, product_id, transaction_id, receipt, asks, dated_at_ms,
     tried_from_ms, next_try_ms)
-  SELECT *, ${clock_ms}, ${clock_ms}
-  FROM unnest(${placeTypes}, $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[])
+  SELECT given.*, ${clock_ms}, ${clock_ms}
+  FROM unnest(${placeTypes}, $7::text[], $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[]) AS given (app_id)
+  WHERE EXISTS (SELECT 1 FROM apps WHERE apps.app_id = given.app_id)
   ON CONFLICT DO NOTHING`
 
 /** The apps that have something to judge now. It looks into the index once for each that has anything waiting. */

@@ -2,8 +2,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { claimRanks } from '@tributary/contracts/rows'
 import { transactionKey } from '@tributary/domain/event-key'
-import type { ReceiptClaim } from '@tributary/domain/money/choose-claims'
-import { type EventPlace, placeValues } from './event-places.ts'
+import { type ClosedSides, isConfirmed, isRefund, type ReceiptClaim } from '@tributary/domain/money/choose-claims'
+import { type EventPlace, placeOf, placeValues } from './event-places.ts'
 import { claimedId, findVerdicts, type VerdictRow } from './verdict-rows.ts'
 
 type Query = Pick<Clickhouse, 'query'>
@@ -17,8 +17,11 @@ export interface FoundClaim extends ReceiptClaim, EventPlace {
 export interface ClaimedTransaction {
   id: string
   claims: FoundClaim[]
-  /** The money of its best claim was erased: nobody inherits it. */
-  is_closed: boolean
+  /** Claims that no store confirmed, under a name whose best such claim was erased: they count nothing. */
+  barred: FoundClaim[]
+  is_closed: ClosedSides
+  /** The keys of claims of which there may be more than were looked at. */
+  crowded: string[]
 }
 
 /** All claims on the transactions with these ids of an app: events without a receipt that name them, and those whose receipt does. */
@@ -36,6 +39,8 @@ export async function findClaims(
 
 /** Ids of one statement. */
 const ids_max = 500
+/** The best claims without a receipt on a transaction that are looked at; a client may send any number. */
+const claims_max = 1000
 
 async function findSome(clickhouse: Query, app_id: string, ids: readonly string[]): Promise<ClaimedTransaction[]> {
   const keys = await clickhouse.query<{ id: string; charge: string; refund: string }>(
@@ -46,21 +51,30 @@ async function findSome(clickhouse: Query, app_id: string, ids: readonly string[
   const wanted = `app_id = ${textLiteral(app_id)} AND claim_key IN ${keySet(idOf.keys())}`
   const stated = await clickhouse.query<StatedRow>(
     `SELECT ${placeValues('t.')}, event_name, currency, amount_micros, claim_rank, received_at_ms, dated_at_ms, toString(t.claim_key) AS claim_key
-     FROM transaction_claims_v1 AS t WHERE ${wanted} LIMIT 1 BY t.day, t.event_key, topic, partition, offset`,
+     FROM (SELECT * FROM transaction_claims_v1 WHERE ${wanted} LIMIT 1 BY day, event_key, topic, partition, offset) AS t
+     ORDER BY claim_rank DESC, received_at_ms, partition, offset LIMIT ${claims_max} BY claim_key`,
   )
   const places = await clickhouse.query<EventPlace>(
     `SELECT DISTINCT ${placeValues('t.')} FROM receipts_by_claim_v1 AS t WHERE ${wanted}`,
   )
   const verdicts = places.length === 0 ? [] : await findVerdicts(clickhouse, app_id, places)
   const byId = new Map<string, FoundClaim[]>(ids.map((id) => [id, []]))
-  for (const row of stated) byId.get(idOf.get(row.claim_key)!)?.push(statedClaim(row))
+  const judged = new Set(verdicts.map(placeOf))
+  for (const row of stated) if (!judged.has(placeOf(row))) byId.get(idOf.get(row.claim_key)!)?.push(statedClaim(row))
   for (const row of verdicts) {
     const claim = claimOf(row)
     // It may have claimed another one before.
     if (claim !== null) byId.get(claimedId(row))?.push(claim)
   }
   const closed = await findClosed(clickhouse, app_id, keys, byId)
-  return [...byId].map(([id, claims]) => ({ id, claims, is_closed: closed.has(id) }))
+  const rowsOf = Map.groupBy(stated, ({ claim_key }) => claim_key)
+  return keys.map(({ id, charge, refund }) => {
+    const isBarred = (claim: FoundClaim) => !isConfirmed(claim) && closed.has(transactionKey(claim.event_name, id))
+    const all = byId.get(id)!
+    const is_closed = { charge: closed.has(charge), refund: closed.has(refund) }
+    const crowded = [charge, refund].filter((key) => (rowsOf.get(key)?.length ?? 0) >= claims_max)
+    return { id, claims: all.filter((claim) => !isBarred(claim)), barred: all.filter(isBarred), is_closed, crowded }
+  })
 }
 
 interface StatedRow extends EventPlace {
@@ -94,28 +108,37 @@ const stated_ranks: Readonly<Record<string, number>> = { sdk: claimRanks.sdk, st
 /** A refund is confirmed by what the store says of it alone: a receipt says that the purchase was genuine. */
 function rankOf({ source, verdict, event_name, taken_back_ms }: VerdictRow): number {
   const own = stated_ranks[source] ?? claimRanks.backend
-  const is_confirmed = verdict === 'valid' && (taken_back_ms > 0 || !event_name.endsWith('_refunded'))
+  const is_confirmed = verdict === 'valid' && (taken_back_ms > 0 || !isRefund(event_name))
   return is_confirmed ? Math.max(own, claimRanks.receipt) : own
 }
 
-/** The ids of closed transactions, by their claim or by the name of an event and the id. */
+/** The keys of these transactions that are closed: of their claims, and of the names of events and the ids. */
 async function findClosed(
   clickhouse: Query,
   app_id: string,
   keys: readonly { id: string; charge: string; refund: string }[],
   byId: ReadonlyMap<string, readonly FoundClaim[]>,
 ): Promise<Set<string>> {
-  const idOf = new Map<string, string>()
+  const asked = new Set<string>()
   for (const { id, charge, refund } of keys) {
-    for (const key of [charge, refund]) idOf.set(key, id)
-    for (const { event_name } of byId.get(id) ?? []) idOf.set(transactionKey(event_name, id), id)
+    for (const key of [charge, refund]) asked.add(key)
+    for (const { event_name } of byId.get(id) ?? []) asked.add(transactionKey(event_name, id))
   }
-  const rows = await clickhouse.query<{ key: string }>(
-    `SELECT DISTINCT toString(t.transaction_key) AS key FROM erased_claims_v1 AS t
-     WHERE t.app_id = ${textLiteral(app_id)} AND t.transaction_key IN ${keySet(idOf.keys())} AND claim_rank = ${claimRanks.closed}`,
-  )
-  return new Set(rows.map(({ key }) => idOf.get(key)!))
+  const closed = new Set<string>()
+  const all = [...asked]
+  for (let at = 0; at < all.length; at += keys_max) {
+    const rows = await clickhouse.query<{ key: string }>(
+      `SELECT DISTINCT toString(t.transaction_key) AS key FROM erased_claims_v1 AS t
+       WHERE t.app_id = ${textLiteral(app_id)} AND t.transaction_key IN ${keySet(all.slice(at, at + keys_max))}
+         AND claim_rank = ${claimRanks.closed}`,
+    )
+    for (const { key } of rows) closed.add(key)
+  }
+  return closed
 }
+
+/** Keys of one statement. */
+const keys_max = 40_000
 
 /** A transaction that an event without a receipt has joined. */
 export interface JoinedTransaction {

@@ -47,14 +47,15 @@ export interface Notified {
   event: NotifiedEvent
 }
 
-/** Keeps notifications until their install is known. One that is there stays as it is. */
+/** Keeps notifications until their install is known. One that is there stays as it is, and one of an unknown app is left out. */
 export async function addWaiting(pool: Client, notified: readonly Notified[]): Promise<void> {
   if (notified.length === 0) return
   const ordered = notified.toSorted((a, b) => (a.event.event_id < b.event.event_id ? -1 : 1))
   await pool.query({
     name: 'add_waiting_notifications',
     text: `INSERT INTO waiting_notifications (app_id, original_hash, notification_id, notified, until_ms)
-           SELECT *, ${clock_ms} + $5::bigint FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) ON CONFLICT DO NOTHING`,
+           SELECT given.*, ${clock_ms} + $5::bigint FROM unnest($1::text[], $2::bytea[], $3::text[], $4::text[]) AS given (app_id)
+           WHERE EXISTS (SELECT 1 FROM apps WHERE apps.app_id = given.app_id) ON CONFLICT DO NOTHING`,
     values: [
       ...keysOf(ordered.map(({ app_id, event }) => ({ app_id, original_id: event.original_id }))),
       ...[ordered.map(({ event }) => event.event_id), ordered.map((one) => JSON.stringify(one))],

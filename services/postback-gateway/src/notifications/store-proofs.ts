@@ -1,9 +1,8 @@
 import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
-import { StartRefused } from '@tributary/service-kit/settings/start-refused'
-import { readAppleRoots } from '@tributary/stores/apple-roots'
 import type { ProveNotification } from '@tributary/stores/prove-notification'
 import type { ProvePush } from '@tributary/stores/push-token'
+import { appleRootsOf } from '@tributary/tenancy/stores/apple-roots-setting'
 
 /**
  * What proves notifications of stores. Apple's library and that of tokens are loaded when the first notification comes, since
@@ -17,9 +16,9 @@ export interface StoreProofs {
 /** Refuses to start with a file of roots that holds none. */
 export function openStoreProofs(
   config: Settings<'TRIBUTARY_APPLE_ROOTS_FILE' | 'TRIBUTARY_GOOGLE_CERTS_URL'>,
-  { now, onClose }: Pick<Service, 'now' | 'onClose'>,
+  { now, onClose, logger }: Pick<Service, 'now' | 'onClose' | 'logger'>,
 ): StoreProofs {
-  const roots = readRoots(config.TRIBUTARY_APPLE_ROOTS_FILE)
+  const roots = appleRootsOf(config.TRIBUTARY_APPLE_ROOTS_FILE, logger)
   return {
     apple: once(async () => (await import('@tributary/stores/prove-notification')).proveNotification(roots)),
     google: once(async () => {
@@ -31,14 +30,6 @@ export function openStoreProofs(
       onClose('requests for the keys of Google', close)
       return provePush({ ask, url: config.TRIBUTARY_GOOGLE_CERTS_URL, now })
     }),
-  }
-}
-
-function readRoots(file: string | undefined) {
-  try {
-    return readAppleRoots(file)
-  } catch (err) {
-    throw new StartRefused(`TRIBUTARY_APPLE_ROOTS_FILE: ${(err as Error).message}`, { cause: err })
   }
 }
 

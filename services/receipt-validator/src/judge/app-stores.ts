@@ -7,7 +7,7 @@ import { readStoreCredentials, type StoreCredentials } from '@tributary/tenancy/
 import type { MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { ReceiptStores } from '@tributary/tenancy/stores/judge-receipt'
 import type { Pool } from 'pg'
-import { createRememberedAnswers } from './remembered-answers.ts'
+import { createRememberedAnswers, type KeptAnswers } from './remembered-answers.ts'
 import { createStoreGate, type StoreGate } from './store-gate.ts'
 
 export interface StoresDeps {
@@ -38,6 +38,7 @@ type Gates = Record<Store, StoreGate>
 export function createAppStores(deps: StoresDeps) {
   const { elapsed, postgres } = deps
   const gatesOf = new Map<string, Gates>()
+  const kept: KeptAnswers = new Map()
   const opened = new Map<string, { credentials: string; stores: ReceiptStores }>()
   const forget = (kept: Map<string, unknown>) => {
     if (kept.size >= apps_max) kept.delete(kept.keys().next().value!)
@@ -59,7 +60,7 @@ export function createAppStores(deps: StoresDeps) {
     forget(opened)
     const { bundle_id, apple, google } = found
     const { ask, urls, verify, now } = deps
-    const answers = createRememberedAnswers(postgres, app_id, elapsed)
+    const answers = createRememberedAnswers(postgres, app_id, elapsed, kept)
     const gate = gates(app_id)
     const appStore =
       apple === null || bundle_id === null

@@ -6,11 +6,12 @@ import { type Store, storeOf } from '@tributary/contracts/receipt/receipt'
 import { newestTombstones } from '@tributary/domain/erasure/tombstones'
 import { genuine } from '@tributary/domain/receipt/judgement'
 import { refundEvent } from '@tributary/domain/receipt/refund-event'
+import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { judgeMoney } from '@tributary/tables/receipts/choose-money'
 import { endTries, findDueApps, type PutOff, type TakenReceipt, takeDue } from '@tributary/tables/receipts/due-receipts'
 import { placeOf } from '@tributary/tables/receipts/event-places'
-import { addPurchases } from '@tributary/tables/receipts/store-purchases'
+import { addPurchases, eraseFromPurchases } from '@tributary/tables/receipts/store-purchases'
 import type { FxRates } from '@tributary/tenancy/fx-rates'
 import { judgeReceipt } from '@tributary/tenancy/stores/judge-receipt'
 import { Semaphore } from 'async-mutex'
@@ -67,7 +68,7 @@ export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void
             (taken) => {
               failed.delete(app_id)
               // What is left of an app waits for a verdict: others come first.
-              if (taken === 0) failed.set(app_id, performance.now() + look_pause_ms)
+              if (taken === 0) failed.set(app_id, performance.now() + resting_pause_ms)
             },
             (err: unknown) => {
               failed.set(app_id, performance.now() + failed_pause_ms)
@@ -84,6 +85,8 @@ export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void
   }
 }
 
+/** An app all of whose receipts wait for a store that rests is looked at so often: each look reads them. */
+const resting_pause_ms = 2000
 /** An app whose work failed is left alone for so long. */
 const failed_pause_ms = 1000
 
@@ -133,6 +136,13 @@ export async function judgeApp(deps: JudgeDeps, app_id: string): Promise<number>
     return { app_id, original_id, install_uuid, dated_at_ms }
   })
   await addPurchases(postgres, purchases)
+  // An erasure that ended since has not seen them.
+  const newest = await newestTombstones(deps.erased)
+  const erased = purchases.flatMap(({ install_uuid }) => {
+    const mark_ms = newest.markOf(app_id, install_uuid)
+    return mark_ms === null ? [] : { install_uuid, mark_ms }
+  })
+  if (erased.length > 0) await eraseFromPurchases(postgres, app_id, erased)
   await joinNotifications(deps, purchases)
   crash?.('ended')
   const put_off: PutOff[] = []
@@ -158,18 +168,29 @@ async function judge(app: AppWithStores, taken: TakenReceipt): Promise<JudgedPur
 const saidByStore = (store: Store, { product_id, transaction_id }: TakenReceipt): JudgedPurchase =>
   genuine(store, 'valid', {
     ...{ product_id, transaction_id, environment: 'Production' },
-    ...{ original_id: null, price: null, taken_back_ms: null, is_subscription: false },
+    ...{
+      original_id: null,
+      price: null,
+      purchased_ms: null,
+      taken_back_ms: null,
+      refunded_share: 1,
+      is_subscription: false,
+    },
   })
 
-/** Takes prices away whose currency has no rate on the day of the event: what the event says counts then. USD needs no rate. */
+/**
+ * Takes prices away whose currency has no rate on the day of the purchase: what the event says counts then. USD needs no rate. The day of the
+ * event is the word of the app, and stands in only where the store names none.
+ */
 async function priceAll(
   { fxRates }: JudgeDeps,
   taken: readonly TakenReceipt[],
   judged: JudgedPurchase[],
 ): Promise<void> {
   const foreign = taken.flatMap(({ day }, n) => {
-    const currency = judged[n]!.price?.currency ?? 'USD'
-    return currency === 'USD' ? [] : [{ n, day, currency }]
+    const { price, purchased_ms } = judged[n]!
+    const currency = price?.currency ?? 'USD'
+    return currency === 'USD' ? [] : [{ n, day: purchased_ms === null ? day : utcDay(purchased_ms), currency }]
   })
   if (foreign.length === 0) return
   const rateOf = await fxRates.find(foreign)

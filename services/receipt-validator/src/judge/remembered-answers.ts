@@ -4,8 +4,8 @@ import type { StoreFault } from '@tributary/stores/ask'
 import { findAnswer, keepAnswer } from '@tributary/tables/receipts/store-answers'
 import type { Pool } from 'pg'
 
-/** Answers that a process keeps in memory. */
-const kept_max = 10_000
+/** Answers that a process keeps in memory, of all apps: a transaction of Apple has some kilobytes. */
+const kept_max = 5000
 const denials: readonly unknown[] = ['not_found', 'wrong_bundle', 'wrong_product'] satisfies StoreFault[]
 
 /** Asks a store once for each question, however many events carry it: memory first, then PostgreSQL, then the store. */
@@ -18,14 +18,21 @@ export interface RememberedAnswers {
   ): Promise<Answer | StoreFault>
 }
 
+/** Answers of all apps in memory. */
+export type KeptAnswers = Map<string, { answer: unknown; until_ms: number }>
+
 /** The answers of one app. `elapsed` is a clock that never goes back, in milliseconds. */
-export function createRememberedAnswers(postgres: Pool, app_id: string, elapsed: () => number): RememberedAnswers {
-  const kept = new Map<string, { answer: unknown; until_ms: number }>()
+export function createRememberedAnswers(
+  postgres: Pool,
+  app_id: string,
+  elapsed: () => number,
+  kept: KeptAnswers = new Map(),
+): RememberedAnswers {
   const asking = new Map<string, Promise<unknown>>()
 
   function keep(question: string, answer: unknown, keep_ms: number): void {
     if (kept.size >= kept_max) kept.delete(kept.keys().next().value!)
-    kept.set(question, { answer, until_ms: elapsed() + keep_ms })
+    kept.set(`${app_id}/${question}`, { answer, until_ms: elapsed() + keep_ms })
   }
 
   async function find<Answer extends object>(
@@ -39,7 +46,7 @@ export function createRememberedAnswers(postgres: Pool, app_id: string, elapsed:
     const is_kept = typeof answer === 'string' ? denials.includes(answer) : await isKept(answer)
     if (!is_kept) return answer
     const keep_ms = typeof answer === 'string' ? limits.store_denial_kept_ms : limits.store_answer_kept_ms
-    // What another process asked long ago ends in PostgreSQL alone.
+    // An answer that another process got stays out of memory: PostgreSQL alone knows when it ends.
     if (known === null) {
       await keepAnswer(postgres, { app_id, question, answer: JSON.stringify(answer), keep_ms })
       keep(question, answer, keep_ms)
@@ -54,7 +61,7 @@ export function createRememberedAnswers(postgres: Pool, app_id: string, elapsed:
       isKept: (answer: Answer) => boolean | Promise<boolean>,
     ) {
       const question = hash('sha256', JSON.stringify(asked))
-      const held = kept.get(question)
+      const held = kept.get(`${app_id}/${question}`)
       if (held !== undefined && held.until_ms > elapsed()) return held.answer as Answer | StoreFault
       const begun = asking.get(question) ?? find(question, ask, isKept).finally(() => asking.delete(question))
       asking.set(question, begun)

@@ -3,7 +3,7 @@ import { print } from '../../output.ts'
 
 const help = `
 Compares the tables of TRIBUTARY_CLICKHOUSE_URL with events_raw_v1, empties the tables that differ and refills them. Use
-it for separate services; standalone does the same at each start. Stop all event-writers first. At their next start they
+it for separate services; standalone does the same at each start. Stop all event-writers and receipt-validators first. At their next start they
 read the log again from the earliest record, which changes no existing row. The command may be killed and repeated.
 --json: {dry_run, differing: [{table, counted, expected}], filled: [names]}`
 

@@ -50,7 +50,8 @@ export async function findReceiptRows(
 }
 
 /**
- * The transactions that have the money of an event of these installs because of a receipt, by their claims: nobody inherits it
+ * The transactions that have the money of an event of these installs because a store confirmed it, by their claims: nobody inherits it. What
+ * nobody confirmed closes none, since anybody may claim anything
  * (docs/decisions/erasure.md#erased-claims-stay).
  */
 export async function findClosedClaims(
@@ -63,11 +64,11 @@ export async function findClosedClaims(
   const rows = await clickhouse.query<{ claim_key: string }>(
     `SELECT DISTINCT toString(c.claim_key) AS claim_key
      FROM (
-       SELECT claim_key, ${place}, 1 AS judged FROM receipts_v1 FINAL WHERE ${covered} AND claim_key != 0 AND has_money = 1
-       UNION ALL SELECT claim_key, ${place}, 0 AS judged FROM transaction_claims_v1 WHERE ${covered}
+       SELECT claim_key, ${place} FROM receipts_v1 FINAL
+       WHERE ${covered} AND claim_key != 0 AND has_money = 1 AND verdict = 'valid'
      ) AS c
      LEFT JOIN (SELECT ${place}, counts, 1 AS chosen FROM revenue_chosen_v1 FINAL WHERE ${covered}) AS m USING (${place})
-     WHERE if(m.chosen = 1, m.counts, c.judged) = 1`,
+     WHERE m.chosen = 0 OR m.counts = 1`,
   )
   return rows.map(({ claim_key }) => claim_key)
 }
