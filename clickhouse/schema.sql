@@ -1490,7 +1490,7 @@ AS SELECT
     partition,
     offset
 FROM events_raw_v1
-WHERE (transaction_key != 0) AND (revenue_counts = 1) AND (revenue_micros IS NOT NULL) AND (source != 'store') AND (JSONType(props, 'receipt') != 'String');
+WHERE (transaction_key != 0) AND (revenue_counts = 1) AND (revenue_micros IS NOT NULL) AND (transaction_key != bitXor(event_key, toUInt64(toUInt16(day)) * 11400714819323198485));
 
 CREATE TABLE transaction_claims_v1
 (

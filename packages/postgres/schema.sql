@@ -394,6 +394,14 @@ COMMENT ON COLUMN jobs.progress IS 'how far it has come, as whoever waits is tol
 COMMENT ON COLUMN jobs.awaited_until IS 'whoever asked counts as gone from then on, unless a later time is written';
 COMMENT ON COLUMN jobs.held_until IS 'whoever works on it counts as gone from then on, unless a later time is written';
 
+CREATE TABLE joined_claims (
+  is_one boolean NOT NULL DEFAULT true,
+  until_ms bigint NOT NULL,
+  CONSTRAINT joined_claims_is_one_check CHECK (is_one),
+  CONSTRAINT joined_claims_pkey PRIMARY KEY (is_one)
+);
+COMMENT ON COLUMN joined_claims.until_ms IS 'by the clock of ClickHouse, Unix epoch ms';
+
 CREATE TABLE known_browsers (
   browser_hash bytea NOT NULL,
   person_id text NOT NULL,
