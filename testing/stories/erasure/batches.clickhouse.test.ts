@@ -56,7 +56,7 @@ test('an erased install is in no table, its certificate counts its rows, and Pos
     ...{ state: 'completed', drained_at_ms: mark_ms, objects_rewritten: 0, version: 1 },
     marks: [{ requested_at_ms: now_ms, erased_up_to_ms: mark_ms }],
     rows: {
-      ...{ events_raw_v1: 2, event_keys_v1: 2, revenue_raw_v1: 1, transaction_keys_v1: 1 },
+      ...{ events_raw_v1: 2, event_keys_v1: 2, revenue_raw_v1: 1, transaction_keys_v1: 1, transaction_claims_v1: 1 },
       ...{ activity_by_day_v1: 1, event_installs_per_day_v1: 2, money_days_v1: 1 },
     },
   })

@@ -173,6 +173,18 @@ describe('at the start', () => {
     expect(await clickhouse.query('SELECT app_id FROM revenue_cancelled_v1')).toEqual([])
   })
 
+  test('what receipts decide on stays cancelled when claims are filled again', async () => {
+    await writeBatch()
+    const place = 'app_id, day, install_uuid, event_key, topic, partition, offset'
+    await clickhouse.command(
+      `INSERT INTO revenue_chosen_v1 (${place}, counts, version) SELECT ${place}, 0, 1 FROM revenue_raw_v1 WHERE offset = 3`,
+    )
+    const [part] = await activeParts('transaction_keys_v1')
+    await clickhouse.reopen(() => cutFiles(part!))
+    expect((await repair()).refilled).toContain('transaction_keys_v1')
+    expect(await clickhouse.query('SELECT offset FROM revenue_cancelled_v1')).toEqual([{ offset: 3 }])
+  })
+
   test('lost events are counted, and the other tables hold what events_raw_v1 still has', async () => {
     for (let n = 0; n < 3; n += 1) await writeBatch()
     const [part] = await activeParts('events_raw_v1')
@@ -185,6 +197,7 @@ describe('at the start', () => {
       'events_received_per_day_v1',
       'money_days_v1',
       'revenue_raw_v1',
+      'transaction_claims_v1',
       'transaction_keys_v1',
     ])
     expect(await repair()).toMatchObject({ refilled: [], lost_events: 0 })

@@ -29,7 +29,7 @@ test('an erasure takes money and activity of days whose raw events have expired,
       }
     })
   await stage.write({ events: [...eventsOf('gone'), ...eventsOf('kept')], decisions: [] }, [app_id])
-  const kept = { activity_by_day_v1: days, revenue_raw_v1: days, money_days_v1: days }
+  const kept = { activity_by_day_v1: days, revenue_raw_v1: days, money_days_v1: days, transaction_claims_v1: days }
   await markRawExpired(stage.clickhouse, new Map([[app_id, utcDay(now_ms - day_ms)]]))
   await stage.clickhouse.command(`DELETE FROM events_raw_v1 WHERE app_id = '${app_id}'`)
   expect(await rowsOf(app_id, 'gone')).toMatchObject(kept)

@@ -103,7 +103,7 @@ test('an erasure leaves of such a day what a new life did on it', async () => {
   const anew = sentEvent('gone', { ...at(mark_ms + 1), ...paid('anew') })
   await erase(app_id, mark_ms, () => stage.write({ events: [anew], decisions: [] }, [app_id]))
   expect(await rowsOf(app_id, 'gone')).toEqual({
-    ...{ events_raw_v1: 1, activity_by_day_v1: 1, revenue_raw_v1: 1, money_days_v1: 1 },
+    ...{ events_raw_v1: 1, activity_by_day_v1: 1, revenue_raw_v1: 1, money_days_v1: 1, transaction_claims_v1: 1 },
   })
   const left = await stage.clickhouse.query(
     `SELECT min_ts_ms, max_ts_ms FROM activity_by_day_v1 WHERE app_id = '${app_id}'`,
@@ -121,7 +121,7 @@ test('raw events of the day of the mark and later stay until an erasure is over,
     await stage.write({ events: [anew], decisions: [] }, [app_id])
     await retain(late_ms)
   })
-  const left = { activity_by_day_v1: 1, revenue_raw_v1: 1, money_days_v1: 1 }
+  const left = { activity_by_day_v1: 1, revenue_raw_v1: 1, money_days_v1: 1, transaction_claims_v1: 1 }
   expect(await rowsOf(app_id, 'gone')).toEqual({ ...left, events_raw_v1: 1 })
   await retain(late_ms)
   expect(await rowsOf(app_id, 'gone')).toEqual(left)
