@@ -21,7 +21,7 @@ const subscription = (transactionId: string, more: object = {}) =>
 const receipt = (transaction: object) => ({ receipt: { store: 'apple', jws: authority.sign(transaction) } })
 
 /** All that happens to one subscription, in the order in which it happens at the store. */
-const told = [
+const happened = [
   { do: 'receipt' as const },
   { do: 'notify' as const, id: 'n-1', type: 'SUBSCRIBED', transaction: subscription('500') },
   { do: 'backend' as const },
@@ -48,8 +48,8 @@ const told = [
 test('a subscription counts the same on its install in whatever order app, backend and store tell it, however often, with kills', async () => {
   await fc.assert(
     fc.asyncProperty(
-      fc.shuffledSubarray(told, { minLength: told.length }),
-      fc.array(fc.nat(told.length - 1), { maxLength: 2 }),
+      fc.shuffledSubarray(happened, { minLength: happened.length }),
+      fc.array(fc.nat(happened.length - 1), { maxLength: 2 }),
       fc.array(fc.integer({ min: 1, max: 8 }), { maxLength: 2 }),
       async (order, runs_after, kills) => {
         const stage = await receiptStage({ clickhouse, postgres })
