@@ -11,6 +11,14 @@ export const verdictsTotal = (registry: Registry) =>
     labelNames: ['verdict', 'reason'],
   })
 
+/** Counts notifications of stores by what they become. */
+export const storeEventsTotal = (registry: Registry) =>
+  sharedMetric(registry, Counter, {
+    name: 'tributary_store_events_total',
+    help: 'Notifications of stores by what they become: an event with its money, one of a charge or refund without, or none.',
+    labelNames: ['store', 'outcome'],
+  })
+
 /** Adds gauges of what is due, which is read once for each scrape. While PostgreSQL is away they keep their values. */
 export function watchDueReceipts(registry: Registry, pool: Pick<Pool, 'query'>): void {
   let reading: ReturnType<typeof readReceiptBacklog> | null = null

@@ -1,7 +1,7 @@
 import type { Broker } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { StoreNotified } from '@tributary/contracts/receipt/store-notified'
-import { toNotifiedEvent } from '@tributary/domain/receipt/notified-event'
+import { type NotifiedEvent, toNotifiedEvent } from '@tributary/domain/receipt/notified-event'
 import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
 import {
   addWaiting,
@@ -11,12 +11,15 @@ import {
   removeWaiting,
 } from '@tributary/tables/receipts/store-purchases'
 import type { Pool } from 'pg'
+import type { Registry } from 'prom-client'
+import { storeEventsTotal } from './metrics.ts'
 import { publishStoreEvents } from './publish-store-events.ts'
 
 export interface JoinerDeps {
   broker: Pick<Broker, 'publish' | 'partitionCount'>
   postgres: Pick<Pool, 'query'>
   now(): number
+  registry?: Registry
   /** Tests have it called before each step; throwing is the crash. */
   crash?(step: 'join' | 'publish' | 'remove'): void
 }
@@ -29,8 +32,9 @@ const batch_bytes_max = 4 * 1024 * 1024
  * Puts notifications of the stores on the install that made the purchase, as events. A notification waits first and is joined then: whoever
  * comes later, it or the verdict that names the install, sees the other.
  */
-export const notificationJoiner = (deps: JoinerDeps): ConsumerDefinition<{ notified: StoreNotified; bytes: number }> =>
-  defineConsumer({
+export function notificationJoiner(deps: JoinerDeps): ConsumerDefinition<{ notified: StoreNotified; bytes: number }> {
+  const total = deps.registry && storeEventsTotal(deps.registry)
+  return defineConsumer({
     ...consumers.notificationJoiner,
     bounds: {
       ...{ rows_max: batch_records_max, bytes_max: batch_bytes_max },
@@ -42,6 +46,7 @@ export const notificationJoiner = (deps: JoinerDeps): ConsumerDefinition<{ notif
       for (const { value } of records) {
         const { app_id, company_id, store, audit_key } = value.notified
         const event = toNotifiedEvent(value.notified)
+        total?.inc({ store, outcome: outcomeOf(event) })
         if (event === null) dropped('no_event', 1)
         else waiting.set(`${app_id}/${event.event_id}`, { app_id, company_id, store, audit_key, event })
       }
@@ -51,6 +56,15 @@ export const notificationJoiner = (deps: JoinerDeps): ConsumerDefinition<{ notif
       written(await joinNotifications(deps, keys))
     },
   })
+}
+
+/** Google names no money: its charges and refunds count nothing by themselves. */
+const outcomeOf = (event: NotifiedEvent | null): string =>
+  event === null
+    ? 'none'
+    : event.revenue === null && event.event_name !== 'subscription_cancelled'
+      ? 'without_money'
+      : 'event'
 
 /** Publishes what waits for these purchases, and ends its wait. Gives back how many events it published. May be repeated. */
 export async function joinNotifications(deps: JoinerDeps, keys: readonly PurchaseKey[]): Promise<number> {

@@ -178,10 +178,11 @@ const receiptName = ({ store, product_id, transaction_id }: InstallReceipt): str
     ...(transaction_id === null ? [] : [`transaction ${transaction_id}`]),
   ].join(', ')
 
-function countedText({ price_source }: InstallReceipt): string {
+function countedText({ price_source, verdict }: InstallReceipt): string {
   if (price_source === null) return 'No money of it counts.'
-  return price_source === 'store'
-    ? 'The price that the store names counts.'
+  if (price_source === 'store') return 'The price that the store names counts.'
+  return verdict === 'unverified'
+    ? 'The amount that the event states counts, unless the app takes valid receipts only.'
     : 'The amount that the event states counts.'
 }
 

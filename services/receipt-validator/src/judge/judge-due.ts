@@ -51,7 +51,8 @@ const look_pause_ms = 250
  */
 export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void> {
   const at_work = new Map<string, Promise<void>>()
-  const failed = new Map<string, number>()
+  /** Until when an app is left alone, by `performance.now()`. */
+  const paused_until = new Map<string, number>()
   /** When each app was begun last, in the order of all: those begun long ago come first. */
   const begun = new Map<string, number>()
   let count = 0
@@ -60,18 +61,18 @@ export async function judgeDue(deps: JudgeDeps, stop: AbortSignal): Promise<void
       const due = await findDueApps(deps.postgres)
       for (const app_id of due.toSorted((a, b) => (begun.get(a) ?? 0) - (begun.get(b) ?? 0))) {
         if (at_work.size >= apps_together || stop.aborted) break
-        if (at_work.has(app_id) || (failed.get(app_id) ?? 0) > performance.now()) continue
+        if (at_work.has(app_id) || (paused_until.get(app_id) ?? 0) > performance.now()) continue
         count += 1
         begun.set(app_id, count)
         const work = judgeApp(deps, app_id)
           .then(
             (taken) => {
-              failed.delete(app_id)
+              paused_until.delete(app_id)
               // What is left of an app waits for a verdict: others come first.
-              if (taken === 0) failed.set(app_id, performance.now() + resting_pause_ms)
+              if (taken === 0) paused_until.set(app_id, performance.now() + resting_pause_ms)
             },
             (err: unknown) => {
-              failed.set(app_id, performance.now() + failed_pause_ms)
+              paused_until.set(app_id, performance.now() + failed_pause_ms)
               deps.logger?.error({ err, app_id }, 'receipts of an app could not be judged: they are tried again')
             },
           )

@@ -35,7 +35,10 @@ const columns: DataColumn<Receipt>[] = [
   { id: 'store', name: texts.store, value: ({ store }) => store },
   { id: 'product', name: texts.product, value: ({ product_id }) => product_id },
   { id: 'transaction', name: texts.transaction, value: ({ transaction_id }) => transaction_id },
-  {
-    ...{ id: 'price', name: texts.price, value: ({ price_source }: Receipt) => texts.prices[price_source ?? 'none'] },
-  },
+  { id: 'price', name: texts.price, value: priceOf },
 ]
+
+function priceOf({ price_source, verdict }: Receipt): string {
+  if (price_source === 'event' && verdict === 'unverified') return texts.unlessValidOnly
+  return texts.prices[price_source ?? 'none']
+}

@@ -44,6 +44,7 @@ export const texts = {
   transaction: 'Transaction',
   price: 'Money that counts',
   prices: { store: 'the price of the store', event: 'as the event states', none: 'none' },
+  unlessValidOnly: 'as the event states, unless the app takes valid receipts only',
   judged: 'Judged',
   afterInstall: (time: string) => `${time} after the install`,
 } as const
