@@ -38,7 +38,7 @@ const receiptsSql = (daysSql: string): string => {
 SELECT store, product_id, transaction_id, verdict, if(is_reused, 'reused', judged) AS reason,
   multiIf(is_chosen, chosen_source, has_money AND NOT is_cancelled, if(source = 'store', 'store', 'event'), '') AS price_source, judged_at_ms
 FROM (
-  SELECT ${moneyKey} AS key, store, product_id, transaction_id, verdict, reason AS judged, has_money, ts_ms, judged_at_ms,
+  SELECT ${moneyKey} AS key, source, store, product_id, transaction_id, verdict, reason AS judged, has_money, ts_ms, judged_at_ms,
     key IN (SELECT ${moneyKey} FROM revenue_cancelled_v1 WHERE ${ofInstall}) AS is_cancelled
   FROM receipts_v1 FINAL
   WHERE ${ofInstall}

@@ -122,9 +122,11 @@ test('transactions that nobody joined cost no choice, nor does one twice that wa
   expect(await join()).toBe(1)
   expect(asked().commands).toBeGreaterThan(0)
   expect([await join(), asked()]).toEqual([0, { queries: 2, commands: 0 }])
-  // A process that starts looks once more, and finds the choice made.
+  // A process that starts writes once more what it finds: a kill may have lost the stamps.
   const other = joiner(stage)
-  expect([await other.join(), other.asked().commands]).toEqual([1, 0])
+  expect(await other.join()).toBe(1)
+  expect(other.asked().commands).toBeGreaterThan(0)
+  expect([await other.join(), other.asked().commands]).toEqual([0, 0])
 })
 
 test('a run that failed is done by the next one', async () => {

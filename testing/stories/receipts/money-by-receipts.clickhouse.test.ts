@@ -172,7 +172,11 @@ function storedOf(stage: ReceiptStage, sentBy: ReadonlyMap<string, Sent>): Entry
   for (const entry of all) {
     const is_known = stored.some(
       (other) =>
-        other.install === entry.install && other.event_id === entry.event_id && Math.abs(other.day - entry.day) <= 1,
+        other.install === entry.install &&
+        other.event_id === entry.event_id &&
+        // An id of a store is its own.
+        (other.source === 'store') === (entry.source === 'store') &&
+        Math.abs(other.day - entry.day) <= 1,
     )
     if (!is_known) stored.push(entry)
   }
@@ -242,10 +246,13 @@ test('over any history of events, receipts, verdicts, outages and kills the mone
         expect(single).toEqual(expected)
         expect(summed).toEqual(expected)
         const labels = new Map(
-          stored.map((one) => [`${one.event_id} ${one.day} ${one.install}`, verdictOf(one, answers.answered)]),
+          stored.map((one) => [
+            `${one.event_id} ${one.day} ${one.install} ${one.source}`,
+            verdictOf(one, answers.answered),
+          ]),
         )
-        for (const { event_id, day, install_uuid, verdict } of await stage.verdicts())
-          expect(verdict).toBe(labels.get(`${event_id} ${Date.parse(day) / day_ms} ${install_uuid}`))
+        for (const { event_id, day, install_uuid, source, verdict } of await stage.verdicts())
+          expect(verdict).toBe(labels.get(`${event_id} ${Date.parse(day) / day_ms} ${install_uuid} ${source}`))
         expect((await stage.verdicts()).length).toBe([...labels.values()].filter((one) => one !== null).length)
       }
       for (const one of steps) {

@@ -227,8 +227,8 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
         transaction_keys.map((transaction_key) => ({ app_id, transaction_key })),
       ),
     verdicts: () =>
-      clickhouse.query<{ event_id: string; day: string; install_uuid: string; verdict: string; reason: string }>(
-        `SELECT e.event_id AS event_id, toString(r.day) AS day, r.install_uuid AS install_uuid, r.verdict AS verdict, r.reason AS reason
+      clickhouse.query<Record<'event_id' | 'day' | 'install_uuid' | 'source' | 'verdict' | 'reason', string>>(
+        `SELECT e.event_id AS event_id, toString(r.day) AS day, r.install_uuid AS install_uuid, r.source AS source, r.verdict AS verdict, r.reason AS reason
          FROM receipts_v1 AS r FINAL INNER JOIN events_raw_v1 AS e USING (app_id, day, install_uuid, event_key, topic, partition, offset)
          WHERE r.app_id = {app_id:String} ORDER BY event_id, day, install_uuid`,
         { app_id },
