@@ -190,6 +190,7 @@ const withoutCancelled = {
   events_raw_v1: `SELECT * REPLACE (revenue_counts AND NOT ${isCancelled} AS revenue_counts) FROM events_raw_v1`,
   revenue_raw_v1: `SELECT * FROM revenue_raw_v1 WHERE NOT ${isCancelled}`,
   transaction_keys_v1: `SELECT * FROM transaction_keys_v1 WHERE NOT ${isCancelled}`,
+  transaction_claims_v1: `SELECT * FROM transaction_claims_v1 WHERE NOT ${isCancelled}`,
   money_days_v1: `
     SELECT app_id, install_key, toString(arraySort(groupUniqArray(m.day))) AS day FROM money_days_v1 AS m
     WHERE (app_id, install_key, m.day) IN (
