@@ -82,7 +82,7 @@ await describeWithFleet({ gateways: 1, writers: 1, attribution: 1, env, kafka },
     await s3.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration }))
     const url = fleet.engine('postgres').url
     pool = openPostgres({ url, pool_max: 2, statement_timeout_ms: 60_000, connect_timeout_ms: 5000 })
-    const names = ['admin-api', 'link-gateway', 'eraser', 'eraser', 'postback-forwarder']
+    const names = ['admin-api', 'link-gateway', 'eraser', 'eraser', 'postback-forwarder', 'receipt-validator']
     const [admin_api, links] = await Promise.all(names.map((name) => fleet.startService(name)))
     const [admin_url, gateway_url] = [admin_api!.url, fleet.gateways[0]!.url]
     const cli_env = { PATH: process.env.PATH, TRIBUTARY_ADMIN_TOKEN: admin_token }
