@@ -46,8 +46,8 @@ export const receiptMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#money-once',
     promise: 'a refund of the store counts only beside its charge',
     file: choose_claims,
-    from: 'is_closed || (refunded.some(isConfirmed) && !is_charged)',
-    to: 'is_closed',
+    from: 'is_closed.refund || (refunded.some(isConfirmed) && !is_charged)',
+    to: 'is_closed.refund',
     tests: choose_claims_tests,
   },
   {

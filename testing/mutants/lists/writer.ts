@@ -10,8 +10,8 @@ export const writerMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#idempotency',
     promise: 'two installs may use the same event_id',
     file: 'packages/domain/src/event-key.ts',
-    from: '`event\\0${event.install_uuid}\\0${event.event_id}`',
-    to: '`event\\0${event.event_id}`',
+    from: '`${kind}\\0${event.install_uuid}\\0${event.event_id}`',
+    to: '`${kind}\\0${event.event_id}`',
     tests: ['packages/domain/test/event-row.domain.test.ts'],
   },
   {
@@ -37,8 +37,8 @@ export const writerMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#app_install',
     promise: 'the install blocks no other event with its event_id',
     file: 'packages/domain/src/event-key.ts',
-    from: 'event.install ? `install\\0${event.install_uuid}` :',
-    to: '',
+    from: 'if (event.install) return',
+    to: "if (event.install && event.event_id === '') return",
     tests: ['packages/domain/test/event-row.domain.test.ts'],
   },
   {
