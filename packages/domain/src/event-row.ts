@@ -14,12 +14,12 @@ import {
   jsonColumns,
   type MadeColumns,
   type RecordColumns,
-  refundEvents,
   textColumns,
 } from '@tributary/contracts/rows'
 import { jsonText } from './accept/json-text.ts'
 import { eventKey, isInstall, noTransaction, receiptKey, transactionKey } from './event-key.ts'
 import { clockCorrection } from './install-time.ts'
+import { isRefund } from './money/choose-claims.ts'
 import { utcDay } from './utc-day.ts'
 
 type ReceivedEvent = Envelope['events'][number]
@@ -44,7 +44,6 @@ const columnOf = new Map<string, { kind: 'text' | 'object' | 'made'; at: number 
   ...textColumns.map((name, at) => [name, { kind: 'text', at }] as const),
   ...ownColumns('object').map((name, at) => [name, { kind: 'object', at }] as const),
 ])
-const refunds: ReadonlySet<string> = new Set(refundEvents)
 
 /** Far beyond any accepted time and inside what every ClickHouse date type holds. */
 const ts_ms_max = Date.UTC(2100, 0, 1)
@@ -197,7 +196,7 @@ function revenueMicros(value: unknown, event_name: string): string {
     throw new UnwritableEventError('revenue is out of range')
   }
   const micros = Math.round(Math.abs(value) * 1e6)
-  const negative = micros !== 0 && (value < 0 || refunds.has(event_name))
+  const negative = micros !== 0 && (value < 0 || isRefund(event_name))
   return negative ? `-${micros}` : `${micros}`
 }
 

@@ -21,7 +21,7 @@ import { receiptFinder } from './receipt-finder.ts'
 const judge_pause_ms = 1000
 /** A claim that joins a confirmed one counts beside it for so long at most. */
 const join_pause_ms = 30_000
-const old_answers_pause_ms = 600_000
+const old_rows_pause_ms = 600_000
 
 /** Judges the receipts of events, and lets the money follow. */
 export const service = defineService({
@@ -84,20 +84,14 @@ export const service = defineService({
       },
     },
     {
-      name: 'store_answers',
-      pause_ms: old_answers_pause_ms,
+      name: 'old_store_rows',
+      pause_ms: old_rows_pause_ms,
       prepare:
         ({ postgres }) =>
-        () =>
-          removeOldAnswers(postgres),
-    },
-    {
-      name: 'waiting_notifications',
-      pause_ms: old_answers_pause_ms,
-      prepare:
-        ({ postgres }) =>
-        () =>
-          removeOldWaiting(postgres),
+        async () => {
+          await removeOldAnswers(postgres)
+          await removeOldWaiting(postgres)
+        },
     },
   ],
 })

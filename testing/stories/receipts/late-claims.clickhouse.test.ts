@@ -129,6 +129,25 @@ test('transactions that nobody joined cost no choice, nor does one twice that wa
   expect([await other.join(), other.asked().commands]).toEqual([0, 0])
 })
 
+test('a claim that came while nobody ran the job for days loses too', async () => {
+  const stage = await receiptStage({ clickhouse, postgres })
+  await stage.send('i-1', 'sdk', [sale('1', '101', proven('101'))])
+  await stage.run()
+  await stage.send('i-1', 's2s', [sale('2', '101', { revenue: 7 })])
+  await write(stage)
+  const days_ms = 2 * 86_400_000
+  await clickhouse.command(
+    `ALTER TABLE transaction_claims_v1 UPDATE written_at_ms = written_at_ms - ${days_ms} WHERE app_id = '${stage.app_id}' SETTINGS mutations_sync = 2`,
+  )
+  // Another app has newer rows.
+  const other = await receiptStage({ clickhouse, postgres })
+  await other.send('i-1', 's2s', [sale('3', '102')])
+  await write(other)
+  await postgres.pool.query('UPDATE joined_claims SET until_ms = until_ms - $1', [days_ms + 3_600_000])
+  await joiner(stage).join()
+  expect(await money(stage)).toEqual(['i-1 purchase 4.99'])
+})
+
 test('a run that failed is done by the next one', async () => {
   const stage = await receiptStage({ clickhouse, postgres })
   await stage.send('i-1', 'sdk', [sale('1', '101', proven('101'))])

@@ -20,7 +20,8 @@ export interface ReceiptBinding {
 /** What the store named. */
 export type StoreFacts = Omit<JudgedPurchase, 'store' | 'verdict' | 'reason'>
 
-const nothing: StoreFacts = {
+/** A store that names nothing. */
+export const nothing: StoreFacts = {
   ...{ product_id: null, transaction_id: null, environment: null },
   ...{
     original_id: null,

@@ -4,7 +4,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { JudgedPurchase } from '@tributary/contracts/receipt/judged-receipt'
 import { type Store, storeOf } from '@tributary/contracts/receipt/receipt'
 import { newestTombstones } from '@tributary/domain/erasure/tombstones'
-import { genuine } from '@tributary/domain/receipt/judgement'
+import { genuine, nothing } from '@tributary/domain/receipt/judgement'
 import { refundEvent } from '@tributary/domain/receipt/refund-event'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
@@ -167,17 +167,7 @@ async function judge(app: AppWithStores, taken: TakenReceipt): Promise<JudgedPur
 
 /** The verdict on an event that a store sent itself. */
 const saidByStore = (store: Store, { product_id, transaction_id }: TakenReceipt): JudgedPurchase =>
-  genuine(store, 'valid', {
-    ...{ product_id, transaction_id, environment: 'Production' },
-    ...{
-      original_id: null,
-      price: null,
-      purchased_ms: null,
-      taken_back_ms: null,
-      refunded_share: 1,
-      is_subscription: false,
-    },
-  })
+  genuine(store, 'valid', { ...nothing, product_id, transaction_id, environment: 'Production' })
 
 /**
  * Takes prices away whose currency has no rate on the day of the purchase: what the event says counts then. USD needs no rate. The day of the

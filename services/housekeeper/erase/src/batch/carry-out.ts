@@ -69,8 +69,7 @@ export async function carryOut(
   await beforeStep('delete copied receipts')
   const late = await findReceiptRows(clickhouse, app_id, installs)
   for (const table of receiptTableNames) {
-    const keys = keysOf(table, late[table])
-    if (keys !== null) await deleteRows(clickhouse, table, app_id, keys, name)
+    if (late[table].length > 0) await deleteRows(clickhouse, table, app_id, keysOf(table, late[table]), name)
   }
   await refillMarkedSets({ clickhouse, beforeStep }, app_id, plan)
   // 4. The counters are whole from now on: a comparison of tables expects no difference any more.

@@ -66,7 +66,6 @@ export function deletesOf({
     click_keys_v1: clicks.flatMap(withKeys),
     partner_deliveries_v1: deliveries,
     ...receipts,
-    // The last one: a writer that had looked at a claim before it went may still cancel it.
     revenue_cancelled_v1: claims,
   }
   // An install may have the name of a member of every object, such as `__proto__`.
@@ -88,23 +87,21 @@ const withKeys = <Row extends { match_keys: readonly string[] }>(row: Row) =>
 /** It has few of the rows that are deleted from it. A certificate does not count these. */
 const perhaps = 'revenue_cancelled_v1' satisfies ErasedName
 
-/** The rows by the columns that name them; null without any. */
-export function keysOf(table: ErasedName, rows: readonly object[]): RowKeys | null {
-  const columns = columnsOf(table)
-  const byKey = rowsByKey(columns, rows as readonly Named[])
-  return rows.length === 0 ? null : { columns, rows: [...byKey.keys()].map((key) => JSON.parse(key) as Value[]) }
-}
+/** The rows by the columns that name them. */
+export const keysOf = (table: ErasedName, rows: readonly object[]): RowKeys => ({
+  columns: columnsOf(table),
+  rows: [...rowsByKey(table, rows as readonly Named[]).keys()].map((key) => JSON.parse(key) as Value[]),
+})
 
-const rowsByKey = (columns: readonly string[], rows: readonly Named[]): Map<string, Named> =>
-  new Map(rows.map((row) => [JSON.stringify(columns.map((name) => valueIn(row, name))), row]))
+/** One row of each name. */
+const rowsByKey = (table: ErasedName, rows: readonly Named[]): Map<string, Named> =>
+  new Map(rows.map((row) => [JSON.stringify(columnsOf(table).map((name) => valueIn(row, name))), row]))
 
 function addTable({ keys, counts }: Deletes, table: ErasedName, rows: readonly Named[]): void {
-  const named = keysOf(table, rows)
-  if (named === null) return
-  keys[table] = named
-  const byKey = rowsByKey(named.columns, rows)
+  if (rows.length === 0) return
+  keys[table] = keysOf(table, rows)
   if (table === perhaps) return
-  for (const { install_uuid } of byKey.values()) {
+  for (const { install_uuid } of rowsByKey(table, rows).values()) {
     const own = counts[install_uuid] ?? {}
     counts[install_uuid] = { ...own, [table]: (own[table] ?? 0) + 1 }
   }
