@@ -28,17 +28,17 @@ const amounts = async (stage: ReceiptStage) =>
   (await stage.counted()).map(({ install_uuid, event_name, amount }) => `${install_uuid} ${event_name} ${amount}`)
 
 test.each([
-  ['of another name', { event_name: 'foo', props: {} }],
-  ['that is a refund', { event_name: 'purchase_refunded', props: {} }],
-  ['of the same name without a receipt', { props: {} }],
+  ['of another name', () => ({ event_name: 'foo', props: {} })],
+  ['that is a refund', () => ({ event_name: 'purchase_refunded', props: {} })],
+  ['of the same name without a receipt', () => ({ props: {} })],
   [
     'with a receipt that nobody could verify',
-    { props: { receipt: { store: 'apple', app_receipt: appReceipt(['101']) } } },
+    (id: string) => ({ props: { receipt: { store: 'apple', app_receipt: appReceipt([id]) } } }),
   ],
 ])('erasing a claim %s takes no confirmed purchase of another install away, earlier or later', async (_which, evil) => {
   const stage = await receiptStage({ clickhouse, postgres })
-  await stage.send('evil-1', 'sdk', [purchase('b', '101', { revenue: 0.01, ...evil })])
-  await stage.send('evil-1', 'sdk', [purchase('c', '102', { revenue: 0.01, ...evil })])
+  await stage.send('evil-1', 'sdk', [purchase('b', '101', { revenue: 0.01, ...evil('101') })])
+  await stage.send('evil-1', 'sdk', [purchase('c', '102', { revenue: 0.01, ...evil('102') })])
   await stage.run()
   await stage.send('honest', 'sdk', [purchase('a', '101')])
   await stage.run()
@@ -46,7 +46,7 @@ test.each([
   await eraseInstall(stage, 'evil-1')
   stage.advance(1000)
   await stage.send('evil-2', 'sdk', [
-    purchase('d', '101', { ...evil, props: receiptOf('101'), event_ts_ms: stage.now() }),
+    purchase('d', '101', { ...evil('101'), props: receiptOf('101'), event_ts_ms: stage.now() }),
   ])
   await stage.send('honest', 'sdk', [purchase('e', '102', { event_ts_ms: stage.now() })])
   await stage.run()
