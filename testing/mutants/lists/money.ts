@@ -10,8 +10,8 @@ export const moneyMutants: readonly Mutant[] = [
     rule: 'docs/rules.md#revenue',
     promise: 'a refund subtracts the absolute value',
     file: 'packages/domain/src/event-row.ts',
-    from: '(value < 0 || refunds.has(event_name))',
-    to: 'value < 0 !== refunds.has(event_name)',
+    from: '(value < 0 || isRefund(event_name))',
+    to: 'value < 0 !== isRefund(event_name)',
     tests: ['packages/domain/test/event-row.domain.test.ts'],
   },
   {
