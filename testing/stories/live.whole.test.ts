@@ -61,14 +61,19 @@ it('shows the developer an event and a refusal within 2 s, and the way of a clic
   })
   await vi.waitFor(() => expect(kinds()).toEqual(['following', 'click']), { timeout: 60_000, interval: 20 })
   const install = { event_name: 'app_install', install_uuid: 'i-2', event_ts_ms: Date.now(), device: { gaid } }
-  expect((await send(install)).status).toBe(200)
-  await vi.waitFor(() => expect(kinds()).toContain('verdict'), { timeout: 120_000 })
-  expect(followed.messages()).toMatchObject(
-    expect.arrayContaining([
-      expect.objectContaining({ kind: 'install', install_uuid: 'i-2' }),
-      expect.objectContaining({ kind: 'accepted', event_name: 'app_install', install_uuid: 'i-2' }),
-      expect.objectContaining({ verdict: expect.objectContaining({ partner: 'example_ads', link_id: LINK_ID }) }),
-    ]),
+  // Sent again until it was seen: a machine that stalls for longer than a gateway thinks itself watched shows less.
+  await vi.waitFor(
+    async () => {
+      expect((await send(install)).status).toBe(200)
+      expect(followed.messages()).toMatchObject(
+        expect.arrayContaining([
+          expect.objectContaining({ kind: 'install', install_uuid: 'i-2' }),
+          expect.objectContaining({ kind: 'accepted', event_name: 'app_install', install_uuid: 'i-2' }),
+          expect.objectContaining({ verdict: expect.objectContaining({ partner: 'example_ads', link_id: LINK_ID }) }),
+        ]),
+      )
+    },
+    { timeout: 120_000, interval: 500 },
   )
 
   expect(await standalone.stop('SIGTERM')).toBe(0)
