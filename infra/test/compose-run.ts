@@ -128,20 +128,32 @@ export async function openComposeRun(env_text: string): Promise<ComposeRun> {
       return code as number | null
     }
 
+    /** The check itself is a process, which costs more than most services need to start: it is run once a service answers. */
     async function untilHealthy(one: Running) {
-      for (const deadline = Date.now() + healthy_ms_max; (await checkHealth(one)) !== 0; await pause(250))
+      const answers = () =>
+        fetch(`${one.url}/ready`).then(
+          ({ ok }) => ok,
+          () => false,
+        )
+      const isHealthy = async () => (await answers()) && (await checkHealth(one)) === 0
+      for (const deadline = Date.now() + healthy_ms_max; !(await isHealthy()); await pause(250))
         if (!one.lives() || Date.now() > deadline) throw new Error(`${one.service} did not get healthy: ${one.log()}`)
     }
 
-    for (const name of inOrder(services)) {
+    /** The start of each container, once those that it depends on are there. */
+    const starts = new Map<string, Promise<void>>()
+    async function start(name: string) {
       const service = services[name]!
-      if (['clickhouse-roles', 's3-users'].includes(name)) continue // the engines that stand for these know no users
+      await Promise.all(Object.keys(service.depends_on ?? {}).map((before) => starts.get(before)))
+      if (['clickhouse-roles', 's3-users'].includes(name)) return // the engines that stand for these know no users
       if (service.restart === 'no') await runJob(name)
       else if (service.image === 'tributary') {
         await Promise.all(Array.from({ length: service.deploy?.replicas ?? 1 }, () => startService(name)))
         await Promise.all(running.filter((one) => one.service === name).map(untilHealthy))
       }
     }
+    for (const name of inOrder(services)) starts.set(name, start(name))
+    await allOrEnded(Promise.resolve(), ...starts.values())
     const urls = await startLoadBalancer(dir, running, (child) => reaper.add(child.pid ?? 0))
     const clickhouse_url = new Map(addresses).get(engineOf.clickhouse) ?? ''
     return { ...urls, services, running, image_dir, checkHealth, stop, query: (sql) => ask(clickhouse_url, sql) }

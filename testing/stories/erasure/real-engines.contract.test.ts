@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { GetObjectCommand, ListObjectVersionsCommand, PutBucketVersioningCommand, S3Client } from '@aws-sdk/client-s3'
 import { limits } from '@tributary/contracts/limits'
@@ -46,10 +47,12 @@ async function readObjects(client: S3Client, Prefix = ''): Promise<{ key: string
   )
 }
 
-const installs = Array.from({ length: 30 }, () => randomUUID())
+const installs = Array.from({ length: 20 }, () => randomUUID())
 const erased = installs.slice(0, 15)
 /** The erased installs have more rows than a batch takes. */
 const events_each = Math.ceil((1.05 * limits.erasure_rows_max) / erased.length)
+/** Between two backfills: the machine is shared with the erasers. */
+const between_ms = 2000
 /** Dated after every erasure of this test. */
 const ahead_ms = 3_600_000
 
@@ -173,7 +176,10 @@ await describeWithFleet({ gateways: 1, writers: 1, attribution: 1, env, kafka },
       is_over = true
     })
     const backfilled = (async () => {
-      while (!is_over) await backfill(app)
+      while (!is_over) {
+        await backfill(app)
+        await pause(between_ms)
+      }
     })()
     for (const eraser of fleet.others.filter(({ name }) => name.endsWith('-eraser'))) {
       await vi.waitFor(async () => expect(is_over || (await openBatches(pool)).length > 0).toBe(true), patience)

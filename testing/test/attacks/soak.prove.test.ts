@@ -5,7 +5,7 @@ import { describeWith } from '../../engines/describe-with-engine.ts'
 import { installEngines } from '../../engines/open-engine.ts'
 
 const root = join(import.meta.dirname, '..', '..', '..')
-const order = ['--minutes', '0.25', '--kills', '12', '--events', '10000', '--accidents', '--json']
+const order = ['--minutes', '0.25', '--kills', '8', '--events', '6000', '--accidents', '--json']
 
 /** Checks only that the engines are available here. The command starts its own. */
 const probe = async () => {
@@ -18,10 +18,10 @@ await describeWith('fleet', probe, () => {
     const { code, stdout, stderr } = await npmRun('soak', order)
     expect(code, stderr + stdout).toBe(0)
     const { in_log, acknowledged, rollups, differing, postbacks, erased_installs, ...found } = JSON.parse(stdout)
-    expect(found).toMatchObject({ in_events_raw: in_log, lost: 0, doubled: 0, returned: 0, kills: 12 })
+    expect(found).toMatchObject({ in_events_raw: in_log, lost: 0, doubled: 0, returned: 0, kills: 8 })
     expect(found).toMatchObject({ postbacks_lost: 0, postbacks_unknown: 0 })
     expect(postbacks).toBeGreaterThan(30)
-    expect(acknowledged).toBe(10_000)
+    expect(acknowledged).toBeGreaterThanOrEqual(6000)
     expect(in_log).toBeLessThan(acknowledged)
     // An eighth of the installs may be erased, one request each 250 ms: a machine that stalls asks for few.
     expect(erased_installs).toBeGreaterThan(0)
