@@ -6,7 +6,7 @@ import { hostile, openPage, openPanel, password, tilesOf } from './open-panel.ts
 
 const day_ms = 86_400_000
 
-await describeWith('Chromium', openPanel, ({ browser, url, demo, read, sendEvents }) => {
+await describeWith('Chromium', openPanel, ({ browser, url, demo, read, sendEvents, windowOf }) => {
   it('leads from the first link to numbers that are those of the API, breaks no rule of its policy, and shows hostile texts as text', async () => {
     const opened = await openWindow(browser, /status of 401/)
     const { page, faults, context } = opened
@@ -104,6 +104,29 @@ await describeWith('Chromium', openPanel, ({ browser, url, demo, read, sendEvent
     await page.getByText('Waiting for your first event').waitFor()
     execFileSync('bash', ['-c', command ?? ''])
     await page.getByText('Your first event is here: app_install').waitFor()
+    expect(faults).toEqual([])
+  })
+
+  it('follows a click on a link to the install that it brings, its verdict and its events', async () => {
+    const { page, open, faults } = await windowOf(['marketer'])
+    await open(`links?app=${demo.APP_ID}&open=${demo.LINK_ID}`, '.qr')
+    await page.getByRole('link', { name: 'Follow the next click' }).click()
+    await page.getByText('Waiting for a click on this link').waitFor()
+    await page.getByText('Following', { exact: true }).waitFor()
+    const gaid = '38400000-8cf0-11bd-b23e-10b96e40000d'
+    const headers = { 'user-agent': 'Mozilla/5.0 (Linux; Android 14; Pixel 8) AppleWebKit/537.36' }
+    await fetch(`${url}/l/${demo.LINK_ID}?gaid=${gaid}`, { redirect: 'manual', headers })
+    await page.getByText('It may bring an install.').waitFor()
+    const event = { event_ts_ms: Date.now(), install_uuid: 'i-followed', device: { gaid } }
+    await sendEvents([{ ...event, event_id: 'f-1', event_name: 'app_install' }])
+    await page.getByText('Verdict: example_ads').waitFor()
+    expect(await findBarriers(page)).toEqual([])
+    // Sent again until it was seen: a machine that stalls for longer than a gateway thinks itself watched shows less.
+    const accepted = page.getByText(`Accepted: ${hostile}`).first()
+    const again = { ...event, event_id: 'f-2', event_name: hostile }
+    await expect.poll(() => sendEvents([again]).then(() => accepted.isVisible())).toBe(true)
+    await page.getByRole('link', { name: 'i-followed' }).click()
+    await page.getByText('Brought by example_ads, by device id.').first().waitFor()
     expect(faults).toEqual([])
   })
 })

@@ -20,6 +20,8 @@ const pagesOf = (demo: Record<string, string>): Record<string, PagePath[]> => ({
   ],
   traffic: [
     ['live', '.pill'],
+    ['follow', 'form'],
+    ['follow?install=i-1', '.pill'],
     ['installs', '[role=grid]'],
     ['install/i-1', '.time-line'],
     ['fraud', '[role=grid]'],

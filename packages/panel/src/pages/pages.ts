@@ -59,6 +59,10 @@ export const pages = [
     load: () => import('./live/page.tsx'),
   },
   {
+    ...{ name: 'follow', title: 'Follow', key: 'x', group: 'Traffic', roles: routes.followInApp.roles },
+    ...{ of_app: true, load: () => import('./follow/page.tsx') },
+  },
+  {
     ...{ name: 'installs', title: 'Installs', key: 'i', group: 'Traffic', roles: routes.listAppInstalls.roles },
     ...{ of_app: true, dated: true, load: () => import('./installs/page.tsx') },
   },

@@ -3,6 +3,7 @@ import { CopyButton } from '../../parts/copy-button.tsx'
 import { Facts } from '../../parts/facts.tsx'
 import { Fault } from '../../parts/fault.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
+import { PageLink } from '../../shell/page-link.tsx'
 import { momentsOf, verdictText } from './chart.ts'
 import { useInstall } from './query.ts'
 import { Receipts } from './receipts.tsx'
@@ -20,6 +21,9 @@ export default function Install() {
         <div className="line">
           <h2 className="mono wrap">{data.install_uuid}</h2>
           <CopyButton text={data.install_uuid} />
+          <PageLink page="follow" words={{ install: data.install_uuid }} className="button small end">
+            {texts.follow}
+          </PageLink>
         </div>
         <p>
           <strong>{verdictText(data)}</strong> {verdict?.reinstall && texts.reinstall}{' '}

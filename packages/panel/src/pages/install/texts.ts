@@ -47,4 +47,5 @@ export const texts = {
   unlessValidOnly: 'as the event states, unless the app takes valid receipts only',
   judged: 'Judged',
   afterInstall: (time: string) => `${time} after the install`,
+  follow: 'Follow',
 } as const

@@ -11,6 +11,7 @@ import { LineChart, QrCode } from '../../parts/figure/charts.tsx'
 import { type DataColumn, DataTable } from '../../parts/figure/data-table.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
 import { Sure } from '../../parts/sure.tsx'
+import { PageLink } from '../../shell/page-link.tsx'
 import { useSetWords, useWords } from '../../shell/words.ts'
 import { clicksByPeriod } from './chart.ts'
 import { LinkState } from './link-state.tsx'
@@ -31,6 +32,9 @@ export function OneLink({ link, changes }: { link: Link; changes: boolean }) {
         <h2 className="wrap">{[link.partner, link.campaign].filter((part) => part !== null).join(' · ')}</h2>
         <LinkState link={link} />
         <div className="line end">
+          <PageLink page="follow" words={{ link: link.link_id }} className="button small">
+            {texts.follow}
+          </PageLink>
           {changes && <Switch link={link} />}
           <Button className="button small" onPress={() => setWords({ open: undefined })}>
             {texts.close}

@@ -54,4 +54,5 @@ export const texts = {
   os: 'System',
   external: 'Id of the partner',
   reason: 'Filtered because',
+  follow: 'Follow the next click',
 } as const
