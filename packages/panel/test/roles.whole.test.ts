@@ -4,7 +4,7 @@ import { expect, it } from 'vitest'
 import { openPanel } from './open-panel.ts'
 
 const numbers = ['Overview', 'Performance', 'Cohorts', 'Lifetime value', 'Events', 'Receipts', 'SKAN']
-const traffic = ['Live', 'Installs', 'Fraud', 'What if', 'Find']
+const traffic = ['Live', 'Follow', 'Installs', 'Fraud', 'What if', 'Find']
 const setUp = ['Links', 'Partners', 'Costs', 'CV schema', 'Apps and keys']
 
 /** The rail of each role (docs/people.md#roles), and the controls of changes that it finds in there. */

@@ -92,6 +92,7 @@ function Followed({ subject }: { subject: Subject }) {
         <span className={`pill ${ready && state === 'open' ? 'good' : 'warn'}`} role="status">
           {end !== null ? texts.ended[end] : state === 'closed' ? texts.closed : ready ? texts.ready : texts.starting}
         </span>
+        {!ready && end === null && <span className="quiet">{texts.startingHelp}</span>}
         {gap > 0 && <span className="quiet number">{texts.gap(gap)}</span>}
         <Button className="button small end" onPress={() => setWords({ link: undefined, install: undefined })}>
           {texts.another}
