@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { openBrowser } from './browser.ts'
+import { signInAsOwner } from './sign-in.ts'
 
 const help = `node tools/bootstrap.mjs packages/panel/test/take-pictures.ts [DATA_FOLDER]
 
@@ -11,8 +11,6 @@ const [data_dir = '.tributary-demo'] = process.argv.slice(2)
 const folder = join(import.meta.dirname, '..', '..', '..', 'docs', 'pictures')
 /** A picture is part of each clone. */
 const picture_bytes_max = 150_000
-const password = `a password of ${randomBytes(9).toString('hex')}`
-const email = `pictures-${randomBytes(4).toString('hex')}@example.com`
 
 /** What is shown, by the name of its picture: a page with its address, the colours, and what comes last. */
 const pictures = [
@@ -34,17 +32,8 @@ async function takeAll() {
   const browser = await openBrowser()
   try {
     const context = await browser.newContext({ viewport: { width: 1280, height: 840 }, deviceScaleFactor: 0.75 })
-    const send = async (path: string, data: object, headers: Record<string, string>) => {
-      const answer = await context.request.post(`${url}/admin/api/v1${path}`, { data, headers })
-      if (!answer.ok()) throw new Error(`${path} answered ${answer.status()} ${await answer.text()}`)
-      return (await answer.json()) as { invitation_url: string }
-    }
-    const token = { authorization: `Bearer ${read('admin-token').trim()}` }
-    const company_id = env.get('COMPANY_ID')
-    const { invitation_url } = await send('/people/invite', { email, role: 'owner', company_id }, token)
-    const origin = { origin: url }
-    await send('/invitations/accept', { token: new URL(invitation_url).hash.slice(1), password }, origin)
-    await send('/sign-in', { email, password }, origin)
+    const [admin_token, company_id] = [read('admin-token').trim(), env.get('COMPANY_ID') ?? '']
+    const remove = await signInAsOwner(context, { url, admin_token, company_id })
     const page = await context.newPage()
     mkdirSync(folder, { recursive: true })
     for (const [name, address, colorScheme, ready] of pictures) {
@@ -59,7 +48,7 @@ async function takeAll() {
       console.info(`${path} ${size} bytes`)
       if (size > picture_bytes_max) throw new Error(`${name} has more than ${picture_bytes_max} bytes`)
     }
-    await send('/people/remove', { email, company_id }, token)
+    await remove()
   } finally {
     await browser.close()
   }
