@@ -20,9 +20,9 @@ export function useOverview(app_id: string) {
     refetchInterval: refresh_ms,
   })
   const partners = useQuery(partnerDaysQuery(app_id, query))
-  const installs = useQuery({ ...reportQuery('attribution', app_id, query), refetchInterval: refresh_ms })
-  // A service runs few reports at once: the first numbers come before their courses.
+  // A service runs few reports at once, and a browser few scripts: the first numbers come before their courses and charts.
   const options = { refetchInterval: refresh_ms, enabled: tiles.isFetched }
+  const installs = useQuery({ ...reportQuery('attribution', app_id, query), ...options })
   const revenue = useQuery({ ...reportQuery('revenue', app_id, query), ...options })
   const cohorts = useQuery({ ...reportQuery('cohorts', app_id, query), ...options })
   const events = useQuery({ ...reportQuery('events', app_id, query), ...options })
