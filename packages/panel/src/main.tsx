@@ -8,16 +8,20 @@ import { forgetAnswers } from './api/call.ts'
 import { mayRetry, retryAfter } from './api/queries.ts'
 import { createPanelRouter } from './router.tsx'
 import { applyTheme, readTheme } from './shell/preferences.ts'
+import { prefetchPlaces } from './shell/session.ts'
 import './style/base.css'
 import './style/controls.css'
 import './style/shell.css'
 import './style/parts.css'
 
+/** A page for those who are not signed in. */
+const isDoor = (path: string): boolean => /^\/(sign-in|invitation|reset|second-factor)/.test(path)
+
 /** A session that ends leads to the sign-in, which leads back to the same address. */
 const onError = (error: unknown) => {
   if (!isSessionOver(error)) return
   const { pathname, search } = router.state.location
-  if (/^\/(sign-in|invitation|reset|second-factor)/.test(pathname)) return
+  if (isDoor(pathname)) return
   forgetAnswers()
   void router.navigate({
     to: '/sign-in',
@@ -43,6 +47,7 @@ window.addEventListener('vite:preloadError', (event) => {
 })
 
 applyTheme(readTheme())
+if (!isDoor(location.pathname.replace(/^\/admin/, ''))) void prefetchPlaces(client)
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <I18nProvider locale="en-GB">

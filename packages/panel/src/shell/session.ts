@@ -1,4 +1,4 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import type { Me } from '@tributary/contracts/admin/people/own-account'
 import type { Role } from '@tributary/contracts/admin/people/roles'
 import { call, keepCsrfToken, type Output } from '../api/call.ts'
@@ -29,21 +29,28 @@ export interface Place {
   company: Company | null
 }
 
-const ofCompany = (me: Me) => me.memberships.some(({ company_id }) => company_id !== null)
-
 const placesQuery = (me: Me | undefined) =>
   queryOptions({
     queryKey: ['places', me?.memberships],
     enabled: me !== undefined,
     queryFn: async ({ signal }) => {
-      const { companies } = await call('listCompanies', {}, signal)
-      const held = new Set(me?.memberships.map(({ company_id }) => company_id))
-      const mine = companies.filter(({ company_id }) => held.has(company_id))
-      const lists = await Promise.all(mine.map(({ company_id }) => call('listApps', { query: { company_id } }, signal)))
-      return { companies, apps: me && ofCompany(me) ? lists.flatMap(({ apps }) => apps) : [] }
+      const held = [...new Set(me?.memberships.flatMap(({ company_id }) => company_id ?? []))]
+      const [{ companies }, ...lists] = await Promise.all([
+        call('listCompanies', {}, signal),
+        ...held.map((company_id) => call('listApps', { query: { company_id } }, signal)),
+      ])
+      const appsOf = new Map(lists.map(({ apps }, n) => [held[n], apps]))
+      return { companies, apps: companies.flatMap(({ company_id }) => appsOf.get(company_id) ?? []) }
     },
     staleTime: 60_000,
   })
+
+/** Requests who is here, and of which apps, beside the script of the page, which waits for both. */
+export async function prefetchPlaces(client: QueryClient): Promise<void> {
+  await client.prefetchQuery(meQuery)
+  const me = client.getQueryData(meQuery.queryKey)
+  if (me !== undefined) await client.prefetchQuery(placesQuery(me))
+}
 
 /** Who is here, and of which app the page is. Undefined until it is known. */
 export function usePlaces() {

@@ -19,9 +19,9 @@ export function useOverview(app_id: string) {
     ...routeQuery('getAppOverview', { params: { app_id }, query }),
     refetchInterval: refresh_ms,
   })
-  const partners = useQuery(partnerDaysQuery(app_id, query))
   // A service runs few reports at once, and a browser few scripts: the first numbers come before their courses and charts.
   const options = { refetchInterval: refresh_ms, enabled: tiles.isFetched }
+  const partners = useQuery({ ...partnerDaysQuery(app_id, query), enabled: tiles.isFetched })
   const installs = useQuery({ ...reportQuery('attribution', app_id, query), ...options })
   const revenue = useQuery({ ...reportQuery('revenue', app_id, query), ...options })
   const cohorts = useQuery({ ...reportQuery('cohorts', app_id, query), ...options })
