@@ -7,6 +7,7 @@ import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { type EventRow, eventRowColumns, jsonColumns, textColumns } from '@tributary/contracts/rows'
 import { derivedFromEvents, derivedOf, rowsOfApps } from '@tributary/contracts/tables'
+import { recording } from '../../statements/record.ts'
 import { fillFolder, tables_template } from './template.ts'
 
 /** A migrated ClickHouse engine of its own; `close` removes its data. */
@@ -24,7 +25,7 @@ export interface TestClickhouse extends Clickhouse {
 export async function openTestClickhouse({ migrated = true } = {}): Promise<TestClickhouse> {
   const data_dir = await mkdtemp(join(tmpdir(), 'tributary-clickhouse-'))
   if (migrated) await fillFolder(tables_template, data_dir, makeMigrated)
-  let clickhouse = await openEmbeddedClickhouse({ data_dir })
+  let clickhouse = recording(await openEmbeddedClickhouse({ data_dir }))
   return {
     query: (sql, params) => clickhouse.query(sql, params),
     stream: (sql, options) => clickhouse.stream(sql, options),
@@ -39,7 +40,7 @@ export async function openTestClickhouse({ migrated = true } = {}): Promise<Test
     async reopen(change) {
       await clickhouse.close()
       await change?.()
-      clickhouse = await openEmbeddedClickhouse({ data_dir })
+      clickhouse = recording(await openEmbeddedClickhouse({ data_dir }))
     },
     async close() {
       await clickhouse.close()

@@ -15,14 +15,18 @@ export function doctorCommand(program: Command): void {
       'also check the /health of this service, such as an event-writer; may be repeated',
       several,
     )
+    .option('--clickhouse', 'instead, try all that Tributary sends on the ClickHouse server, in a database of its own')
     .addHelpText('after', '\n--json: {ok, checks: [{name, ok, found, fix}]}; exit 1 when a check fails')
-    .action(async (options: { service?: string[]; json?: boolean }) => {
-      const checks = await examine((options.service ?? []).map(checkAddress))
+    .action(async (options: { service?: string[]; clickhouse?: true; json?: boolean }) => {
+      const checks = options.clickhouse ? await tryOut() : await examine((options.service ?? []).map(checkAddress))
       const failed = checks.filter(({ ok }) => !ok)
       print(options, { ok: failed.length === 0, checks }, checks.map(describe).join('\n'))
       if (failed.length > 0) throw new CliError('unhealthy', `Failed: ${failed.map(({ name }) => name).join(', ')}.`)
     })
 }
+
+// Imported here, because the client of the engine takes long to load.
+const tryOut = async () => (await import('../../examine/try-clickhouse.ts')).tryClickhouse()
 
 function checkAddress(text: string): string {
   if (/^https?:\/\//.test(text) && URL.canParse(text)) return text.replace(/\/+$/, '')

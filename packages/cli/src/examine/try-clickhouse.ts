@@ -1,0 +1,117 @@
+import { randomBytes } from 'node:crypto'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral } from '@tributary/clickhouse/literals'
+import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
+import { type RecordedStatement, readStatements } from '@tributary/clickhouse/schema/statements'
+import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/resources/clickhouse'
+import type { Service } from '@tributary/service-kit/service/run-service'
+import { findDifferences } from '@tributary/tables/repair/compare-tables'
+import { readEngineSettings } from '../config.ts'
+import { withService } from '../engines/brief-service.ts'
+import { type Check, failed, passed } from './check.ts'
+
+/** DDL on a cluster waits for all of its servers. */
+const statement_ms_min = 200_000
+
+const help = {
+  make: 'Give the user of TRIBUTARY_CLICKHOUSE_URL the rights of migrator (clickhouse/roles.sql), and CREATE and DROP DATABASE.',
+  schema: 'Use ClickHouse 26.7 or newer, and see docs/operations.md.',
+  statement: 'This server does not take what Tributary sends. See docs/operations.md, and report it with the version.',
+  once: 'Events would be lost or counted twice: do not use this server.',
+}
+
+/**
+ * Makes the tables in a database of its own, sends each form of statement that Tributary sends (`clickhouse/statements.jsonl`), tries
+ * that a repeated insert counts once in each table, and drops the database. Rows are those of tests. Touches nothing else.
+ */
+export function tryClickhouse(statements: readonly RecordedStatement[] = readStatements()): Promise<Check[]> {
+  const names = [...clickhouseSettings, 'TRIBUTARY_CLICKHOUSE_REPLICATED', 'TRIBUTARY_CLICKHOUSE_CLUSTER'] as const
+  const config = readEngineSettings(names, ['TRIBUTARY_CLICKHOUSE_URL'])
+  const { TRIBUTARY_CLICKHOUSE_REPLICATED: replicated, TRIBUTARY_CLICKHOUSE_CLUSTER: on_cluster } = config
+  const patient = {
+    ...config,
+    TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS: Math.max(config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS, statement_ms_min),
+  }
+  const open = (database: string, service: Service) => {
+    const url = new URL(config.TRIBUTARY_CLICKHOUSE_URL)
+    url.pathname = `/${database}`
+    const there = { ...patient, TRIBUTARY_CLICKHOUSE_URL: url.href }
+    return openClickhouse(there, service, { complete_reads: true })
+  }
+  const parameters = { replicated, ...(on_cluster !== undefined && { on_cluster }) }
+  return withService(async (service) => {
+    const server = await open('default', service)
+    const database = `tributary_doctor_${randomBytes(6).toString('hex')}`
+    const everywhere = on_cluster === undefined ? '' : ` ON CLUSTER ${textLiteral(on_cluster)}`
+    const version = await server.query<{ version: string }>('SELECT version() AS version')
+    const found = `ClickHouse ${version[0]?.version}`
+    try {
+      await server.command(`CREATE DATABASE ${database}${everywhere}`)
+    } catch (error) {
+      return [failed('clickhouse', `${found}: ${said(error)}`, help.make)]
+    }
+    try {
+      const scratch = await open(database, service)
+      const made = await migrateClickhouse({ clickhouse: scratch, parameters }).catch((error: unknown) => said(error))
+      if (typeof made === 'string') return [failed('clickhouse schema', `${found}: ${made}`, help.schema)]
+      return [
+        passed('clickhouse schema', `${found}, ${made.length} migrations`),
+        ...(await trySending(scratch, statements)),
+        await tryTwice(scratch, statements),
+      ]
+    } finally {
+      await server.command(`DROP DATABASE ${database}${everywhere} SYNC`)
+    }
+  })
+}
+
+async function trySending(clickhouse: Clickhouse, statements: readonly RecordedStatement[]): Promise<Check[]> {
+  const refused: Check[] = []
+  for (const [n, statement] of statements.entries()) {
+    const error = await send(clickhouse, statement, `doctor/${n}`).then(() => null, said)
+    const shown = statement.sql.replaceAll(/\s+/g, ' ').trim().slice(0, 160)
+    if (error !== null) refused.push(failed(`clickhouse: ${statement.by}`, `${shown}: ${error}`, help.statement))
+  }
+  if (refused.length > 0) return refused
+  return [passed('clickhouse statements', `all ${statements.length} forms that Tributary sends`)]
+}
+
+async function send(clickhouse: Clickhouse, { kind, sql, params, row = '' }: RecordedStatement, token: string) {
+  if (kind === 'query') return clickhouse.query(sql, params)
+  if (kind === 'command') return clickhouse.command(sql)
+  if (kind === 'insert') return clickhouse.insert({ ...blockOf(sql), lines: row, token })
+  const stream = await clickhouse.stream(sql, { format: 'JSONEachRow', signal: AbortSignal.timeout(statement_ms_min) })
+  for await (const _part of stream);
+}
+
+function blockOf(sql: string): { table: string; columns: string[] } {
+  const [, table = '', columns = ''] = /^INSERT INTO (\w+) \((.*)\)$/.exec(sql) ?? []
+  return { table, columns: columns.split(', ') }
+}
+
+/** Inserts an event twice under one token: it has to be there once, in its table and in all that views make of it. */
+async function tryTwice(clickhouse: Clickhouse, statements: readonly RecordedStatement[]): Promise<Check> {
+  const name = 'clickhouse exactly once'
+  const event = statements.find(({ kind, sql }) => kind === 'insert' && sql.startsWith('INSERT INTO events_raw_v1 '))
+  if (event === undefined) throw new Error('clickhouse/statements.jsonl has no insert of events')
+  const count = async () => {
+    const [row] = await clickhouse.query<{ rows: number }>('SELECT toUInt32(count()) AS rows FROM events_raw_v1')
+    return row?.rows ?? 0
+  }
+  const before = await count()
+  try {
+    for (let times = 0; times < 2; times += 1) await send(clickhouse, event, 'doctor/once')
+    const after = await count()
+    if (after !== before + 1)
+      return failed(name, `an insert that was repeated left ${after - before} rows in events_raw_v1`, help.once)
+    const differing = await findDifferences(clickhouse, [])
+    const [first] = differing
+    if (first === undefined) return passed(name, 'a repeated insert counts once, in its table and behind each view')
+    return failed(name, `${first.table} counts ${first.counted} instead of ${first.expected}`, help.once)
+  } catch (error) {
+    return failed(name, said(error), help.once)
+  }
+}
+
+/** What the engine says, in one line. */
+const said = (error: unknown): string => String((error as Error)?.message ?? error).split('\n')[0] ?? ''
