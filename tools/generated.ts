@@ -8,6 +8,7 @@ export const generated: readonly [what: string, program: string][] = [
   ['docs/roles.md', 'tools/dump-roles.ts'],
   ['infra/haproxy/haproxy.cfg', 'tools/dump-load-balancer.ts'],
   ['infra/helm/tributary/files', 'tools/dump-helm.ts'],
+  ['infra/grafana/*.json', 'tools/dump-grafana.ts'],
   ['packages/client/src/report-rows.ts', 'tools/dump-client-reports.ts'],
   ['packages/panel/src/api/declared', 'tools/dump-panel.ts'],
   ['packages/client/API.md', 'packages/client/dump-api.ts'],

@@ -77,8 +77,13 @@ async function ask(url: string, path: string) {
   return { status, body }
 }
 
-await describeWith('load balancer', open, ({ url, operators_url }) => {
+await describeWith('load balancer', open, ({ url, operators_url, inside_url }) => {
   it('understands its file as it is', () => checkConfig())
+
+  it('counts ready replicas by the metric of the alerts and dashboards', async () => {
+    const { body } = await ask(inside_url, '/metrics')
+    for (const name of names) expect(body).toContain(`haproxy_backend_active_servers{proxy="${name}"} 1`)
+  })
 
   it('forwards each documented public route to its service, and no other path of the documentation', async () => {
     for (const path of [

@@ -87,5 +87,6 @@ export async function spawnLoadBalancer(dir: string, replicas: Record<string, re
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  return { child, url: `http://127.0.0.1:${fleet}`, operators_url: `http://127.0.0.1:${operators}` }
+  const at = (port: number) => `http://127.0.0.1:${port}`
+  return { child, url: at(fleet), operators_url: at(operators), inside_url: at(inside) }
 }
