@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { declaredProcesses } from '@tributary/testing/declared-services'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
-import { dashboards } from '../grafana/dashboards.ts'
+import { dashboards } from '../../grafana/dashboards.ts'
 import { alerts, documented, read, root, unknownNames } from './watch-files.ts'
 
 it('finds metrics and labels that do not exist', () => {

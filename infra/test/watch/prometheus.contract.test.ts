@@ -9,7 +9,7 @@ import { EngineUnavailable } from '@tributary/testing/engines/engine'
 import { announce, cacheDir, find, needed, once } from '@tributary/testing/engines/install'
 import { expect, it } from 'vitest'
 import { stringify } from 'yaml'
-import { dashboards } from '../grafana/dashboards.ts'
+import { dashboards } from '../../grafana/dashboards.ts'
 import { root } from './watch-files.ts'
 
 const run = promisify(execFile)
