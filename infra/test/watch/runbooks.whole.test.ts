@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type StandaloneProcess, startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { tributary } from '../../../packages/cli/test/run-tributary.ts'
 import { commands, pendingCommands } from './runbook-commands.ts'
 
@@ -21,6 +21,7 @@ const notRun: Record<string, string> = {
   'partner retry': 'needs a partner',
   'partner test': 'needs a partner',
   rebuild: 'needs a server of ClickHouse',
+  'retention run': 'would wait a minute for the run of the night, which a start begins',
   topics: 'needs Kafka',
   'doctor --service': 'needs a fleet',
 }
@@ -56,15 +57,7 @@ afterAll(async () => {
 describe.each(commands.filter(isRun))('npx tributary %s', (command) => {
   it('runs', async () => {
     const words = command.split(' ').map((word) => places[word] ?? word)
-    await vi.waitFor(
-      async () => {
-        const { code, stderr } = await tributary(words, env)
-        // The night's run of retention may be at work at the start.
-        if (stderr.includes('unavailable')) throw new Error(stderr)
-        if (code !== 0) expect.unreachable(stderr)
-      },
-      { timeout: 60_000, interval: 200 },
-    )
+    expect(await tributary(words, env)).toMatchObject({ code: 0 })
   })
 })
 

@@ -4,6 +4,7 @@ import { declaredProcesses } from '@tributary/testing/declared-services'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { dashboards } from '../../grafana/dashboards.ts'
+import { envExample, parseEnv, readCompose } from '../compose-file.ts'
 import { alerts, documented, read, root, unknownNames } from './watch-files.ts'
 
 it('finds metrics and labels that do not exist', () => {
@@ -55,5 +56,28 @@ describe.each(dashboards)('the dashboard $title', ({ uid, panels }) => {
   })
   it('has a file for Grafana', () => {
     expect(readdirSync(join(root, 'infra', 'grafana'))).toContain(`${uid}.json`)
+  })
+})
+
+describe('docker-compose.yml with the profile watch', () => {
+  const variables = Object.keys(parseEnv(envExample)).map((name) => [name, 'some'])
+  const { prometheus, grafana, ...others } = readCompose(Object.fromEntries(variables))
+
+  it('runs Prometheus and Grafana, and without the profile neither', () => {
+    for (const one of [prometheus, grafana]) expect(one).toMatchObject({ profiles: ['watch'], read_only: true })
+    expect(Object.values(others).filter(({ profiles }) => profiles !== undefined)).toEqual([])
+  })
+  it('publishes them on the loopback address alone, since nobody signs in', () => {
+    for (const port of [prometheus?.ports, grafana?.ports].flat()) expect(port).toMatch(/^127\.0\.0\.1:/)
+    expect(grafana?.environment).toMatchObject({ GF_AUTH_ANONYMOUS_ORG_ROLE: 'Viewer', GF_AUTH_BASIC_ENABLED: 'false' })
+  })
+  it('gives them the files of the repository', () => {
+    expect(prometheus?.volumes).toContain('./infra/prometheus:/etc/prometheus:ro')
+    const { rule_files } = parse(read('infra/prometheus/prometheus.yml'))
+    for (const file of rule_files) expect(() => read(file.replace('/etc/', 'infra/'))).not.toThrow()
+    const [provider] = parse(read('infra/grafana/provisioning/dashboards/tributary.yml')).providers
+    expect(grafana?.volumes).toContain(`./infra/grafana:${provider.options.path}:ro`)
+    const [source] = parse(read('infra/grafana/provisioning/datasources/prometheus.yml')).datasources
+    expect(source).toMatchObject({ type: 'prometheus', url: 'http://prometheus:9090', isDefault: true })
   })
 })
