@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { EngineUnavailable } from '@tributary/testing/engines/engine'
-import { announce, cacheDir, needed, once } from '@tributary/testing/engines/install'
+import { announce, cacheDir, needed } from '@tributary/testing/engines/install'
 import { expect, it } from 'vitest'
 import { helm } from './helm/find-objects.ts'
 import { chart, type Manifest, manifestsOf } from './helm/render-chart.ts'
@@ -19,9 +19,10 @@ const build_ms_max = 900_000
 async function openHelm() {
   const folder = join(cacheDir(), `helm-${version}`)
   await needed('go', 'Helm is built by Go 1.26 (https://go.dev)')
-  await once(async () => {
-    if (existsSync(folder)) return
+  // Without the lock of installers: others would wait for it for longer than they do.
+  if (!existsSync(folder)) {
     announce(`Building Helm ${version}, once for this machine (minutes) ...`)
+    await mkdir(cacheDir(), { recursive: true })
     const draft = await mkdtemp(`${folder}-`)
     const env = { ...process.env, GOBIN: draft, GOFLAGS: '-buildvcs=false' }
     try {
@@ -31,7 +32,7 @@ async function openHelm() {
       await rm(draft, { recursive: true, force: true })
       throw new EngineUnavailable('Helm could not be built', { cause })
     }
-  })
+  }
   const command = (...args: string[]) =>
     run(join(folder, 'helm'), args, { maxBuffer: 2 ** 24 }).then(({ stdout }) => stdout)
   return { command, stop: async () => {} }

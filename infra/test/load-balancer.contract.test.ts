@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,8 @@ import { rowRoutes } from '@tributary/contracts/admin/rows/row-routes'
 import type { Route } from '@tributary/contracts/route'
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import { expect, it, vi } from 'vitest'
+import { example, find } from './helm/find-objects.ts'
+import { render } from './helm/render-chart.ts'
 import { checkConfig, installHaproxy, spawnLoadBalancer } from './load-balancer.ts'
 
 const openapi = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'openapi.json'), 'utf8')
@@ -56,7 +58,7 @@ async function open() {
     await stop()
     throw error
   }
-  return { ...urls, stop }
+  return { ...urls, dir, stop }
 }
 
 async function untilAll(url: string) {
@@ -77,8 +79,18 @@ async function ask(url: string, path: string) {
   return { status, body }
 }
 
-await describeWith('load balancer', open, ({ url, operators_url, inside_url }) => {
+await describeWith('load balancer', open, ({ url, operators_url, inside_url, dir }) => {
   it('understands its file as it is', () => checkConfig())
+
+  it.each(['small', 'cloud'])(
+    'understands the file that the Helm chart makes of it for the values %s',
+    async (name) => {
+      const file = join(dir, `${name}.cfg`)
+      const map = find(render(example(name)), 'ConfigMap', 'load-balancer')
+      writeFileSync(file, map.data?.['haproxy.cfg'] ?? '')
+      await checkConfig(file)
+    },
+  )
 
   it('counts ready replicas by the metric of the alerts and dashboards', async () => {
     const { body } = await ask(inside_url, '/metrics')

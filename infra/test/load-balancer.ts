@@ -50,10 +50,10 @@ async function haproxyCommand(): Promise<{ program: string; env: Record<string, 
   return { program: join(unpacked(), 'usr', 'sbin', 'haproxy'), env: { LD_LIBRARY_PATH: folders.join(':') } }
 }
 
-/** Rejects with what HAProxy says against the file as it is. */
-export async function checkConfig(): Promise<void> {
+/** Rejects with what HAProxy says against a file, else against that of the fleet as it is. */
+export async function checkConfig(file = configFile): Promise<void> {
   const { program, env } = await haproxyCommand()
-  await run(program, ['-c', '-f', configFile], { env: { ...process.env, ...env } })
+  await run(program, ['-c', '-f', file], { env: { ...process.env, ...env } })
 }
 
 /**

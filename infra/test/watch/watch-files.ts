@@ -26,7 +26,7 @@ export const documented = new Map(
   ]),
 )
 
-/** Metrics of a change that is on its way: alerts and panels of them wait for it. Empty once docs/metrics.md lists them. */
+/** Metrics of a change that is on its way: what docs/metrics.md says of them goes before this. */
 const pending = { tributary_reconcile_differences: ['store'], tributary_reconcile_behind_seconds: [] }
 /** Metrics of others: of Prometheus, of Node's client, and of HAProxy. */
 const others: Record<string, string[]> = {
