@@ -23,6 +23,24 @@ describe.each([...runbooks])('%s', (name, text) => {
   })
 })
 
+/** What an operator sees of a failure: codes, lines of a log and metrics in the first column of a table of docs/operations.md. */
+function seenIn(heading: string): string[] {
+  const [, section = ''] = read('docs/operations.md').split(`${heading}\n`)
+  const rows = section.split(/\n## /)[0]!.matchAll(/^\| (.*?) *\|/gm)
+  return [...rows].flatMap(([, cell = '']) => [...cell.matchAll(/[`"]([^`"]+)[`"]/g)].map(([, seen = '']) => seen))
+}
+
+it.each([
+  ...seenIn('## When something is wrong'),
+  ...seenIn('## When log, offsets and tables do not fit together'),
+  ...seenIn('## Dead letters'),
+  ...seenIn('## A disk that fills up'),
+  ...seenIn('## Receipts'),
+])('a runbook or its alert names %s', (seen) => {
+  const texts = [...runbooks.values(), ...alerts.map(({ expr }) => expr)]
+  expect(texts.some((text) => text.replaceAll(/\s+/g, ' ').includes(seen.replace(/^503 /, '')))).toBe(true)
+})
+
 /** The words of a command before its arguments, as `--help` names it. */
 async function helpOf(words: readonly string[]): Promise<{ path: string; help: string }> {
   for (let length = words.findIndex((word) => word.startsWith('-')) || 1; ; length -= 1) {
