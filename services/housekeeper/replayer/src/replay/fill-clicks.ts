@@ -1,4 +1,6 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { clicks_together, findMissingClicks } from '@tributary/audited/missing-clicks'
+import { untilWritten } from '@tributary/audited/until-written'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { KeptClick } from '@tributary/contracts/attribution/decision'
@@ -8,11 +10,9 @@ import { topics } from '@tributary/contracts/topics'
 import { newestTombstones, type TombstoneStore, wasClickErased } from '@tributary/domain/erasure/tombstones'
 import { utcDay } from '@tributary/domain/utc-day'
 import { type ReadArchive, readClickArchives } from '@tributary/tables/attribution/click-archive'
-import { findClicks } from '@tributary/tables/attribution/clicks'
 import { clickRecord } from '@tributary/tables/attribution/records'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { Tally } from './tally.ts'
-import { untilWritten } from './until-written.ts'
 
 /** The engines that clicks and postbacks of the audit store are read from, looked up in, and put into the log with. */
 export interface FillAuditedDeps {
@@ -35,9 +35,6 @@ interface Chosen {
   tally: Tally
   signal: AbortSignal
 }
-
-/** Clicks that are looked up, and then written, at a time. */
-const clicks_together = 1000
 
 /**
  * Puts clicks of archives that ClickHouse lacks into the log again, where click-writer takes them like any others. It leaves out
@@ -62,7 +59,7 @@ export async function fillClicks(
     const erased = await newestTombstones(tombstones)
     // A locked app keeps all of them: the writer sets its records aside.
     const living = [...waiting.values()].filter((click) => !wasClickErased(erased, click))
-    const missing = await findMissing(clickhouse, living)
+    const missing = await findMissingClicks(clickhouse, living)
     waiting = new Map()
     if (missing.length === 0) return
     tally.clicks_filled = (tally.clicks_filled ?? 0) + missing.length
@@ -83,17 +80,4 @@ export async function fillClicks(
 function readable({ clicks }: ReadArchive, tally: Tally): KeptClick[] {
   if (clicks === null) tally.doubt('unreadable_object')
   return clicks ?? []
-}
-
-async function findMissing(clickhouse: Pick<Clickhouse, 'query'>, clicks: readonly KeptClick[]): Promise<KeptClick[]> {
-  const missing: KeptClick[] = []
-  for (const [app_id, ofApp] of Map.groupBy(clicks, (click) => click.app_id)) {
-    for (let at = 0; at < ofApp.length; at += clicks_together) {
-      const asked = ofApp.slice(at, at + clicks_together)
-      const found = await findClicks(clickhouse, { app_id, click_ids: asked.map(({ click_id }) => click_id) })
-      const known = new Set(found.map(({ click_id }) => click_id))
-      missing.push(...asked.filter(({ click_id }) => !known.has(click_id)))
-    }
-  }
-  return missing
 }

@@ -1,12 +1,12 @@
+import type { EventKey, Missing } from '@tributary/audited/missing-events'
+import { untilWritten } from '@tributary/audited/until-written'
 import type { Broker, OutgoingRecord } from '@tributary/broker/broker'
 import type { Envelope } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
 import { duplicateDays } from '@tributary/domain/event-key'
 import { closeRecords, openRecords } from '@tributary/gateway/event-records'
 import type { Pause } from '@tributary/service-kit/service/pauses'
-import type { EventKey, Missing } from './missing-events.ts'
 import type { Tally } from './tally.ts'
-import { untilWritten } from './until-written.ts'
 
 export interface Fill {
   /** Puts missing events into the log again, all at once, in this order, each in the partition of its install. */

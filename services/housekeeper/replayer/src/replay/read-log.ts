@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { ReadEnvelope } from '@tributary/audited/missing-events'
 import type { Broker, Chunk, LogRecord } from '@tributary/broker/broker'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { topics } from '@tributary/contracts/topics'
 import type { Pause } from '@tributary/service-kit/service/pauses'
-import type { ReadEnvelope } from './missing-events.ts'
 import type { Tally } from './tally.ts'
 
 interface ReadLogDeps {

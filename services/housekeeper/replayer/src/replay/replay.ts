@@ -1,4 +1,6 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
+import { findMissing, type ReadEnvelope } from '@tributary/audited/missing-events'
+import { untilWritten } from '@tributary/audited/until-written'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { StartReplay } from '@tributary/contracts/admin/stored-data'
@@ -7,13 +9,11 @@ import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { fillClicks } from './fill-clicks.ts'
-import { findMissing, type ReadEnvelope } from './missing-events.ts'
 import { fillPostbacks } from './postbacks/fill-postbacks.ts'
 import { readAudit } from './read-audit.ts'
 import { readLog } from './read-log.ts'
 import { openStaged } from './staged.ts'
 import type { Tally } from './tally.ts'
-import { untilWritten } from './until-written.ts'
 
 export interface ReplayDeps {
   broker: Pick<Broker, 'publish' | 'consume' | 'groupOffsets' | 'partitionCount'>
@@ -43,7 +43,7 @@ export async function replay(
   const fill = await openFill({ broker, dry_run, tally, signal, pause })
   // A replay of years takes hours: what is erased meanwhile is left out too.
   const missingOf = async (read: readonly ReadEnvelope[]) =>
-    findMissing({ clickhouse, erased: await newestTombstones(deps.tombstones), tally, pause }, read)
+    findMissing({ clickhouse, erased: await newestTombstones(deps.tombstones), reading: tally, pause }, read)
   if (source === 'log') {
     await readLog({ broker, ...chosen }, async (read) => fill.add(await missingOf(read)))
   } else {

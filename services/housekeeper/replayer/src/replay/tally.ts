@@ -1,11 +1,8 @@
+import type { Reading } from '@tributary/audited/reading'
 import { noProgress, type ReplayProgress } from '@tributary/contracts/admin/stored-data'
 
-/** Why it is unknown whether an event is missing, or why it can't be replayed (docs/operations.md "Replay"). */
-type UnknownReason = 'app_gone' | 'minted_id' | 'refused_now' | 'unreadable_object' | 'unreadable_record' | 'without_id'
-
 /** The running counts of one replay. */
-export interface Tally extends ReplayProgress {
-  doubt(reason: UnknownReason, count?: number): void
+export interface Tally extends ReplayProgress, Reading {
   /** `done` of `total` are read; `words` say of what. */
   reached(done: number, total: number, words: string): void
 }

@@ -1,8 +1,8 @@
-import { hash } from 'node:crypto'
+import { findMissingPostbacks } from '@tributary/audited/missing-postbacks'
+import { readPostbacks } from '@tributary/audited/read-postbacks'
+import { untilWritten } from '@tributary/audited/until-written'
 import type { OutgoingRecord } from '@tributary/broker/broker'
 import { postbackPartition } from '@tributary/broker/partition'
-import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { textLiterals } from '@tributary/clickhouse/literals'
 import { consumers } from '@tributary/contracts/consumers'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { topics } from '@tributary/contracts/topics'
@@ -11,8 +11,6 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { FillAuditedDeps } from '../fill-clicks.ts'
 import type { Tally } from '../tally.ts'
-import { untilWritten } from '../until-written.ts'
-import { readPostbacks } from './read-postbacks.ts'
 
 interface Chosen {
   since_ms: number
@@ -46,13 +44,13 @@ export async function fillPostbacks(deps: FillAuditedDeps, chosen: Chosen): Prom
 
   async function fill() {
     signal.throwIfAborted()
-    const suspects = await findMissing(clickhouse, waiting, pause) // 1.
+    const suspects = await findMissingPostbacks(clickhouse, waiting, pause) // 1.
     waiting = []
     objects = 0
     bytes = 0
     if (suspects.length === 0) return
     await written()
-    const missing = await findMissing(clickhouse, suspects, pause) // 2.
+    const missing = await findMissingPostbacks(clickhouse, suspects, pause) // 2.
     if (missing.length === 0) return
     tally.postbacks_filled = (tally.postbacks_filled ?? 0) + missing.length
     if (dry_run) return
@@ -65,7 +63,7 @@ export async function fillPostbacks(deps: FillAuditedDeps, chosen: Chosen): Prom
     await written()
   }
 
-  for await (const postbacks of readPostbacks({ audit, first_day: utcDay(since_ms), tally, pause })) {
+  for await (const postbacks of readPostbacks({ audit, first_day: utcDay(since_ms), reading: tally, pause })) {
     const wanted = postbacks.filter(({ received_at_ms: at_ms }) => at_ms >= since_ms && at_ms < until_ms)
     waiting.push(...wanted)
     objects += 1
@@ -79,30 +77,4 @@ function recordOf(postback: PostbackReceived, partitions: number) {
   const { key } = readPostback(postback.protocol, Buffer.from(postback.body))
   const value = Buffer.from(JSON.stringify(postback))
   return { topic: topics.postbacksReceived.name, partition: postbackPartition(key, partitions), key, value }
-}
-
-/** The same bytes of the same millisecond in one object are one postback. */
-const identityOf = ({ audit_key, received_at_ms, body }: PostbackReceived): string =>
-  `${audit_key} ${received_at_ms} ${hash('sha256', body)}`
-
-async function findMissing(
-  clickhouse: Pick<Clickhouse, 'query'>,
-  postbacks: readonly PostbackReceived[],
-  pause: Pause,
-): Promise<PostbackReceived[]> {
-  const missing = new Map<string, PostbackReceived>()
-  for (const postback of postbacks) {
-    await pause()
-    missing.set(identityOf(postback), postback)
-  }
-  const days = [...new Set(postbacks.map(({ received_at_ms }) => utcDay(received_at_ms)))]
-  const keys = [...new Set(postbacks.map(({ audit_key }) => audit_key))]
-  if (keys.length === 0) return []
-  const stored = await clickhouse.query<{ identity: string }>(
-    `SELECT concat(audit_key, ' ', toString(received_at_ms), ' ', lower(hex(SHA256(body)))) AS identity
-     FROM postbacks_raw_v1
-     WHERE day IN (${textLiterals(days)}) AND audit_key IN (${textLiterals(keys)})`,
-  )
-  for (const { identity } of stored) missing.delete(identity)
-  return [...missing.values()]
 }

@@ -7,7 +7,7 @@ import { byInstallAndCountry } from '@tributary/gateway/shared-envelopes'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { z } from 'zod'
 import type { ReadEnvelope } from './missing-events.ts'
-import type { Tally } from './tally.ts'
+import type { Reading } from './reading.ts'
 
 /** The head that the gateway writes before a body, and the body. */
 const AuditedRequest = z.object({
@@ -42,7 +42,7 @@ export interface RequestOrigin extends AppFacts {
  * The envelopes that the gateway made of a request: the same rules at the original time, so that what was rejected
  * then is rejected now. Platform rule, allow-list and quota refuse whole requests before they are audited.
  */
-export function toEnvelopes(request: AuditedRequest, origin: RequestOrigin, tally: Tally): ReadEnvelope[] {
+export function toEnvelopes(request: AuditedRequest, origin: RequestOrigin, reading: Reading): ReadEnvelope[] {
   const { received_at_ms, ip, headers, country, states_attribution } = request
   const { app_id, company_id, platform, source, audit_key } = origin
   const facts: EnvelopeFacts = {
@@ -53,7 +53,7 @@ export function toEnvelopes(request: AuditedRequest, origin: RequestOrigin, tall
     sdk_platform: headers['x-service-platform'],
     ...(country !== undefined && { country }),
   }
-  const accepted = acceptedBy[source](request, tally)
+  const accepted = acceptedBy[source](request, reading)
   const { countryOf, minted, sent } = accepted
   const envelopes = byInstallAndCountry(accepted.events, countryOf ?? (() => ''))
   return envelopes.map(({ country, ...own }) => ({
@@ -72,17 +72,17 @@ interface Accepted {
 
 const none: ReadonlySet<string> = new Set()
 
-const acceptedBy: Record<RequestSource, (request: AuditedRequest, tally: Tally) => Accepted> = {
-  sdk({ body, received_at_ms }, tally) {
+const acceptedBy: Record<RequestSource, (request: AuditedRequest, reading: Reading) => Accepted> = {
+  sdk({ body, received_at_ms }, reading) {
     const { events, sent_at_ms } = toSdkBatch(body)
     const verdict = acceptBatch(events, 'sdk', received_at_ms, noId)
     return {
-      events: withIds(verdict, tally),
+      events: withIds(verdict, reading),
       ...(sent_at_ms === undefined ? {} : { sent: { sent_at_ms } }),
       minted: none,
     }
   },
-  bulk({ body, received_at_ms, minted_event_ids = {}, countries, ...request }, tally) {
+  bulk({ body, received_at_ms, minted_event_ids = {}, countries, ...request }, reading) {
     const events = Array.isArray(body.events) ? body.events : []
     const withMinted = events.map((event: unknown, index) => {
       const event_id = minted_event_ids[index]
@@ -91,16 +91,16 @@ const acceptedBy: Record<RequestSource, (request: AuditedRequest, tally: Tally) 
     const verdict = acceptBatch(withMinted, 'bulk', received_at_ms, noId, faultRuleOf(request))
     const indexes = new Map(withMinted.map((event, index) => [event, index]))
     return {
-      events: withIds(verdict, tally),
+      events: withIds(verdict, reading),
       minted: new Set(Object.values(minted_event_ids)),
       ...(countries && { countryOf: (event) => countries[indexes.get(event)!] ?? '' }),
     }
   },
-  s2s({ body, received_at_ms, event_id, ...request }, tally) {
+  s2s({ body, received_at_ms, event_id, ...request }, reading) {
     const own = typeof body.event_id === 'string'
     const event = own ? body : { ...body, event_id }
-    if (event_id === undefined && !own) tally.doubt('without_id')
-    else if (faultRuleOf(request)(event, 's2s', received_at_ms) !== null) tally.doubt('refused_now')
+    if (event_id === undefined && !own) reading.doubt('without_id')
+    else if (faultRuleOf(request)(event, 's2s', received_at_ms) !== null) reading.doubt('refused_now')
     else return { events: [cutReceipt(event as AcceptedEvent)], minted: own ? none : new Set([event_id!]) }
     return { events: [], minted: none }
   },
@@ -109,8 +109,8 @@ const acceptedBy: Record<RequestSource, (request: AuditedRequest, tally: Tally) 
 /** Stands for the id of an event that nobody knows any more. */
 const noId = () => ''
 
-function withIds({ accepted }: BatchVerdict, tally: Tally): AcceptedEvent[] {
+function withIds({ accepted }: BatchVerdict, reading: Reading): AcceptedEvent[] {
   const known = accepted.filter(({ event_id }) => event_id !== '')
-  tally.doubt('without_id', accepted.length - known.length)
+  reading.doubt('without_id', accepted.length - known.length)
   return known
 }

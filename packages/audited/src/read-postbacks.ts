@@ -1,16 +1,16 @@
 import { daysBelow, objectsIn } from '@tributary/audit-store/audit-days'
-import type { AuditStore } from '@tributary/audit-store/audit-store'
+import type { AuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { objectLines } from '@tributary/audit-store/object-lines'
 import { readAhead } from '@tributary/audit-store/read-ahead'
 import { PostbackReceived, postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
 import type { Pause } from '@tributary/service-kit/service/pauses'
-import type { Tally } from '../tally.ts'
+import type { Reading } from './reading.ts'
 
 interface ReadPostbacksDeps {
   audit: Pick<AuditStore, 'list'>
   /** First UTC date (`YYYY-MM-DD`). */
   first_day: string
-  tally: Tally
+  reading: Reading
   pause: Pause
 }
 
@@ -24,7 +24,7 @@ const objects_ahead = 4
 export async function* readPostbacks({
   audit,
   first_day,
-  tally,
+  reading,
   pause,
 }: ReadPostbacksDeps): AsyncGenerator<PostbackReceived[]> {
   for (const protocol of postbackProtocols) {
@@ -32,18 +32,27 @@ export async function* readPostbacks({
     const days = await Array.fromAsync(daysBelow(audit, root, first_day))
     for (const day of days.toSorted()) {
       const folder = `${root}${day.replaceAll('-', '/')}/`
-      const objects = readAhead(objectsIn(audit, folder), objects_ahead, async ({ key, read }) => ({
-        ...{ audit_key: key, content: await read() },
-      }))
-      for await (const { audit_key, content } of objects) yield await readObject(audit_key, content, { tally, pause })
+      for await (const { postbacks } of readPostbackObjects({ objects: objectsIn(audit, folder), reading, pause }))
+        yield postbacks
     }
   }
+}
+
+interface ReadObjectsDeps extends Pick<ReadPostbacksDeps, 'reading' | 'pause'> {
+  objects: AsyncIterable<StoredObject>
+}
+
+/** The postbacks of some audit objects, one by one. */
+export async function* readPostbackObjects({ objects, reading, pause }: ReadObjectsDeps) {
+  const fetched = readAhead(objects, objects_ahead, async ({ key, read }) => ({ key, content: await read() }))
+  for await (const { key, content } of fetched)
+    yield { key, postbacks: await readObject(key, content, { reading, pause }) }
 }
 
 async function readObject(
   audit_key: string | null,
   content: Buffer | null,
-  { tally, pause }: Pick<ReadPostbacksDeps, 'tally' | 'pause'>,
+  { reading, pause }: Pick<ReadPostbacksDeps, 'reading' | 'pause'>,
 ): Promise<PostbackReceived[]> {
   const postbacks: PostbackReceived[] = []
   try {
@@ -54,7 +63,7 @@ async function readObject(
       postbacks.push(PostbackReceived.parse({ ...JSON.parse(line.toString()), ...named }))
     }
   } catch {
-    tally.doubt('unreadable_object')
+    reading.doubt('unreadable_object', 1, audit_key)
   }
   return postbacks
 }

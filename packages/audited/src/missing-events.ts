@@ -6,7 +6,7 @@ import { duplicateDays } from '@tributary/domain/event-key'
 import { toEventRow } from '@tributary/domain/event-row'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 import { type EventKeyLookup, findEventKeys } from '@tributary/tables/events/event-keys'
-import type { Tally } from './tally.ts'
+import type { Reading } from './reading.ts'
 
 /** An envelope as the gateway made it. */
 export interface ReadEnvelope {
@@ -36,8 +36,10 @@ interface Known {
   clickhouse: Clickhouse
   /** Erased events are not missing: in the log they would stay for another retention. */
   erased: Tombstones
-  tally: Tally
+  reading: Reading
   pause: Pause
+  /** Which stored keys count; all by default. */
+  counts?: (key: EventKey) => boolean
 }
 
 /**
@@ -45,27 +47,30 @@ interface Known {
  * it: the rule by which the writer drops duplicates. The same key several times in `read` is left to the writer.
  */
 export async function findMissing(
-  { clickhouse, erased, tally, pause }: Known,
+  { clickhouse, erased, reading, pause, counts = () => true }: Known,
   read: readonly ReadEnvelope[],
 ): Promise<Missing[]> {
   const keyed: (ReadEnvelope & { events: KeyedEvent[] })[] = []
   for (const one of read) {
     const events: KeyedEvent[] = []
-    for (const event of withoutErased(one.envelope, erased, tally)) {
+    for (const event of withoutErased(one.envelope, erased, reading)) {
       await pause()
-      events.push(...keyOf(one, event, tally))
+      events.push(...keyOf(one, event, reading))
     }
     keyed.push({ ...one, events })
   }
   const asks = keyed.flatMap(({ events }) => events.map(({ ask }) => ask))
   if (asks.length === 0) return []
-  const stored = new Set((await findEventKeys(clickhouse, asks)).map((key) => identity(key, key.key_day)))
+  const found = await findEventKeys(clickhouse, asks)
+  const stored = new Set(found.filter(counts).map(identityOf))
   const lacking: Missing[] = []
   for (const { envelope, minted, events } of keyed) {
     await pause()
-    const missing = events.filter(({ key, ask }) => !ask.key_days.some((day) => stored.has(identity(key, day))))
+    const missing = events.filter(
+      ({ key, ask }) => !ask.key_days.some((day) => stored.has(identityOf({ ...key, key_day: day }))),
+    )
     if (missing.length === 0) continue
-    tally.doubt('minted_id', missing.filter(({ event }) => minted?.has(event.event_id as string)).length)
+    reading.doubt('minted_id', missing.filter(({ event }) => minted?.has(event.event_id as string)).length)
     const lacked = { ...envelope, events: missing.map(({ event }) => event) }
     lacking.push({ envelope: lacked, keys: missing.map(({ key }) => key) })
   }
@@ -73,9 +78,9 @@ export async function findMissing(
 }
 
 /** The events of an envelope that no erasure covers. A locked app keeps all of them: the writer sets its records aside. */
-function withoutErased(envelope: Envelope, erased: Tombstones, tally: Tally): Event[] {
+function withoutErased(envelope: Envelope, erased: Tombstones, reading: Reading): Event[] {
   const { app_id, install_uuid, received_at_ms, sent_at_ms, events } = envelope
-  tally.replayed += events.length
+  reading.replayed += events.length
   const mark_ms = erased.isLocked(app_id) ? null : erased.markOf(app_id, install_uuid)
   return events.filter(({ event_ts_ms }) => !isErased({ received_at_ms, sent_at_ms, event_ts_ms }, mark_ms))
 }
@@ -86,16 +91,16 @@ interface KeyedEvent {
   ask: EventKeyLookup
 }
 
-function keyOf({ envelope }: ReadEnvelope, event: Event, tally: Tally): KeyedEvent[] {
+function keyOf({ envelope }: ReadEnvelope, event: Event, reading: Reading): KeyedEvent[] {
   try {
     const { app_id, event_key, key_day } = toEventRow(envelope, event, nowhere)
     const ask = { app_id, event_key, key_days: duplicateDays(key_day) }
     return [{ event, key: { app_id, event_key, key_day }, ask }]
   } catch {
-    tally.doubt('refused_now') // no row can be made of it: the writer would put it into the dead-letter topic
+    reading.doubt('refused_now') // no row can be made of it: the writer would put it into the dead-letter topic
     return []
   }
 }
 
-const identity = ({ app_id, event_key }: Pick<EventKey, 'app_id' | 'event_key'>, key_day: string): string =>
-  `${app_id}/${key_day}/${event_key}`
+/** Names a stored key. */
+export const identityOf = ({ app_id, event_key, key_day }: EventKey): string => `${app_id}/${key_day}/${event_key}`

@@ -1,0 +1,16 @@
+/** Why it is unknown whether an event is missing, or why it can't be replayed (docs/operations.md "Replay"). */
+export type UnknownReason =
+  | 'app_gone'
+  | 'minted_id'
+  | 'refused_now'
+  | 'unreadable_object'
+  | 'unreadable_record'
+  | 'without_id'
+
+/** What whoever reads audited events is given of them. */
+export interface Reading {
+  /** Events that were read. */
+  replayed: number
+  /** `key`: the audit object, where the reason is of one. */
+  doubt(reason: UnknownReason, count?: number, key?: string | null): void
+}
