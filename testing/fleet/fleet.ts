@@ -73,7 +73,7 @@ const coordinated_ms_max = 180_000
 /** Processes of several services, each of which may run alone. */
 const processes: Record<string, readonly string[]> = {
   attribution: ['install-finder', 'click-writer', 'install-attributor', 'install-writer'],
-  housekeeper: ['eraser', 'replayer', 'retention', 'settler'],
+  housekeeper: ['eraser', 'reconciler', 'replayer', 'retention', 'settler'],
 }
 const forWriters = ['kafka', 'clickhouse', 'postgres'] as const
 const forGateways = ['redis', 's3'] as const

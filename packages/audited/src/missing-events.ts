@@ -33,7 +33,7 @@ type Event = Envelope['events'][number]
 const nowhere = { topic: '', partition: 0, offset: 0 }
 
 interface Known {
-  clickhouse: Clickhouse
+  clickhouse: Pick<Clickhouse, 'query'>
   /** Erased events are not missing: in the log they would stay for another retention. */
   erased: Tombstones
   reading: Reading

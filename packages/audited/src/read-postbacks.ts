@@ -38,8 +38,10 @@ export async function* readPostbacks({
   }
 }
 
+type Unread = Pick<StoredObject, 'key' | 'read'>
+
 interface ReadObjectsDeps extends Pick<ReadPostbacksDeps, 'reading' | 'pause'> {
-  objects: AsyncIterable<StoredObject>
+  objects: AsyncIterable<Unread> | Iterable<Unread>
 }
 
 /** The postbacks of some audit objects, one by one. */

@@ -15,11 +15,14 @@ interface ReadRequestsDeps {
   pause: Pause
 }
 
+/** An object as the store lists it. */
+type Unread = Pick<StoredObject, 'key' | 'read'>
+
 /** Objects of one app that came the same way. */
 export interface RequestObjects {
   app: AppFacts & { app_id: string }
   source: RequestSource
-  objects: AsyncIterable<StoredObject> | Iterable<StoredObject>
+  objects: AsyncIterable<Unread> | Iterable<Unread>
 }
 
 /** A request with its accepted events. */
@@ -43,7 +46,7 @@ export async function* readRequests(
   isChosen: (received_at_ms: number) => boolean,
 ): AsyncGenerator<ReadRequest> {
   const { pause, reading } = deps
-  const fetched = readAhead(each(objects), objects_ahead, async ({ key, read }) => ({ key, content: await read() }))
+  const fetched = readAhead(objects, objects_ahead, async ({ key, read }) => ({ key, content: await read() }))
   for await (const { key, content } of fetched) {
     const found = readObject(deps, { source, key, content, app_id: app.app_id })
     for await (const { request, audit_key, size } of found) {
@@ -57,10 +60,6 @@ export async function* readRequests(
       }
     }
   }
-}
-
-async function* each<Item>(items: AsyncIterable<Item> | Iterable<Item>): AsyncGenerator<Item> {
-  yield* items
 }
 
 interface Fetched {

@@ -80,6 +80,7 @@ export const errorCatalogue = [
   { code: 'unknown_erasure', status: 404, surfaces: ['admin'] },
   { code: 'unknown_cv_schema', status: 404, surfaces: ['admin'] },
   { code: 'store_id_taken', status: 409, surfaces: ['admin'] },
+  { code: 'reconcile_running', status: 409, surfaces: ['admin'] },
   { code: 'replay_running', status: 409, surfaces: ['admin'] },
   { code: 'method_not_allowed', status: 405, surfaces: ['any'] },
   { code: 'uri_too_long', status: 414, surfaces: ['any'] },

@@ -311,6 +311,20 @@ export const limits = {
   retention_hour_utc: 3,
   /** Pause between two checks whether retention is due. */
   retention_pause_ms: 60_000,
+  /** Between two looks of the reconciler for closed hours to compare. */
+  reconcile_pause_ms: 60_000,
+  /** An hour is compared so long after its end: a gateway's clock may be behind. */
+  reconcile_closed_ms: 600_000,
+  /** A difference counts when a second look finds it, so long after the first: a request takes less from the audit store to the log. */
+  reconcile_again_ms: 30_000,
+  /** Memory of one statement of the reconciler. */
+  reconcile_memory_bytes_max: 400_000_000,
+  /** What the reconciler looks at when nobody says since when: the last day. */
+  reconcile_since_ms: day_ms,
+  /** Differences that an answer lists, and that are kept. */
+  reconcile_differences_max: 1000,
+  /** Names of audit objects that the reconciler remembers to have compared; it reads them again when it has forgotten them. */
+  reconcile_names_max: 1_000_000,
   /** Rows of an export that are read at a time, and in memory: a decision has up to 100 KB. */
   export_page_rows: 200,
   /** Days for which a company may keep addresses and raw events (docs/privacy.md#retention). */

@@ -4,7 +4,7 @@ import { kept_ms } from './jobs.ts'
 import { unlessRunning } from './one-at-a-time.ts'
 
 /** Work that one service asks another for and waits for. Of each kind one is open at a time. */
-export type AwaitedKind = 'replay' | 'dead_retry'
+export type AwaitedKind = 'replay' | 'dead_retry' | 'reconcile'
 
 /** How far the work has come. */
 export interface AwaitedState {

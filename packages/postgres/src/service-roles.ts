@@ -140,6 +140,13 @@ export const serviceRoles = {
     companies: { select: ['company_id', 'clicks_deleted_before'] },
     jobs: { select: '*', also: ['UPDATE', 'DELETE'] },
   },
+  reconciler: {
+    ...erasedRights,
+    companies: { select: ['company_id', 'clicks_deleted_before'] },
+    jobs: { select: '*', also: ['UPDATE', 'DELETE'] },
+    reconciled_hours: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    reconcile_differences: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+  },
   retention: {
     schema_migrations: { select: '*' },
     companies: { select: '*', also: ['UPDATE'] },
@@ -213,6 +220,7 @@ export const serviceRoles = {
     unreadable_objects: { select: '*' },
     redecisions: { select: '*' },
     attention_notices: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    reconcile_differences: { select: '*' },
     admin_audit_log: { select: '*', also: ['INSERT', 'DELETE'] }, // a trigger refuses what is younger than two years
     people: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     memberships: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },

@@ -15,6 +15,7 @@ import { service as postbackForwarder } from '@tributary/postback-forwarder/serv
 import { service as postbackGateway } from '@tributary/postback-gateway/service'
 import { service as postbackWriter } from '@tributary/postback-writer/service'
 import { service as receiptValidator } from '@tributary/receipt-validator/service'
+import { service as reconciler } from '@tributary/reconciler/service'
 import { service as replayer } from '@tributary/replayer/service'
 import { service as reportApi } from '@tributary/report-api/service'
 import { service as retention } from '@tributary/retention/service'
@@ -54,6 +55,7 @@ export const services = [
   receiptValidator,
   postbackWriter,
   eraser,
+  reconciler,
   replayer,
   retention,
   settler,

@@ -1,6 +1,6 @@
 /** The results of `work` in the order of the items, up to `at_once` of them under way; none is when it ends or fails. */
 export async function* readAhead<Item, Result>(
-  items: AsyncIterable<Item>,
+  items: AsyncIterable<Item> | Iterable<Item>,
   at_once: number,
   work: (item: Item) => Promise<Result>,
 ): AsyncGenerator<Result> {

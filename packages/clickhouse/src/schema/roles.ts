@@ -81,6 +81,8 @@ ${roleSql('report-api', [...declaredRights('report-api'), ...replicaRights], ' S
 ${serviceRoleSql('admin-api', replicaRights)}
 -- eraser: deletes rows of erased installs, rewrites their parts, and fills rows that stand for several again by the views' own SELECTs.
 ${serviceRoleSql('eraser', erasureRights(), ['SHOW TABLES, SHOW COLUMNS ON tributary.*', 'SELECT ON system.parts'], replicaRights, processRights)}
+-- reconciler: reads what it compares, and changes nothing.
+${serviceRoleSql('reconciler', replicaRights)}
 -- replayer: looks up which events, clicks and postbacks a replay has to fill.
 ${serviceRoleSql('replayer', replicaRights)}
 -- retention: rewrites the parts in which it blanks or deletes something.

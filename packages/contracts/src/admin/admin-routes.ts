@@ -15,6 +15,7 @@ import { oidcRoutes } from './people/oidc.ts'
 import { ownAccountRoutes } from './people/own-account.ts'
 import { peopleRoutes } from './people/people.ts'
 import { signInRoutes } from './people/sign-in.ts'
+import { reconcileRoutes } from './reconcile.ts'
 import { retentionRoutes } from './retention.ts'
 import { rowRoutes } from './rows/row-routes.ts'
 import { serverKeyRoutes } from './server-keys.ts'
@@ -37,6 +38,7 @@ export const managingRoutes = {
   ...dayNoteRoutes,
   ...cvSchemaRoutes,
   ...storedDataRoutes,
+  ...reconcileRoutes,
   ...erasureRoutes,
   ...retentionRoutes,
   ...deadLetterRoutes,

@@ -11,7 +11,16 @@ export const attributionTables = {
     row: 'a click on a tracking link, or a hit of a honeypot',
     reread: true,
     writers: ['click-writer'],
-    readers: ['click-writer', 'install-attributor', 'report-api', 'admin-api', 'eraser', 'replayer', 'retention'],
+    readers: [
+      'click-writer',
+      'install-attributor',
+      'report-api',
+      'admin-api',
+      'eraser',
+      'reconciler',
+      'replayer',
+      'retention',
+    ],
     personal: ['click_id', 'clicked_at_ms', 'ip', 'user_agent', 'click', 'match_keys'],
     erased_by: { look_up: ['day', 'topic', 'partition', 'offset'] },
     retention: {
@@ -85,6 +94,7 @@ export const attributionTables = {
       'report-api',
       'admin-api',
       'eraser',
+      'reconciler',
       'settler',
     ],
     personal: [
@@ -96,7 +106,7 @@ export const attributionTables = {
   installs_by_day_v1: {
     row: 'the same by day of install, without those that wait for a click',
     writers: ['install-writer'],
-    readers: ['report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     erased_by: { with: 'installs_v1', on: ['day', 'topic', 'partition', 'offset'] },
     derived: {
@@ -114,7 +124,7 @@ export const attributionTables = {
   installs_by_dimensions_v1: {
     row: 'the same by day of install, with everything that a report groups by',
     writers: ['install-writer', 'settler'],
-    readers: ['report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall', 'sub1', 'sub2', 'sub3', 'sub4', 'sub5'],
     erased_by: { with: 'installs_v1', on: ['day', 'topic', 'partition', 'offset'] },
     derived: {
@@ -131,7 +141,7 @@ export const attributionTables = {
   installs_by_key_v1: {
     row: 'the same by install, with what money needs of it',
     writers: ['install-writer'],
-    readers: ['report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: ['install_key', 'installed_at_ms', 'reinstall'],
     erased_by: { with: 'installs_v1', on: ['install_key', 'row_key'] },
     derived: {

@@ -5,7 +5,7 @@ export const erasureTables = {
   erased_events_v1: {
     row: 'events that an erasure took away, which reports take off their sums',
     writers: ['eraser'],
-    readers: ['event-writer', 'report-api', 'eraser', 'retention', 'settler'],
+    readers: ['event-writer', 'report-api', 'eraser', 'retention', 'reconciler', 'settler'],
     personal: [],
     erased_by: { nothing: 'it counts events of a day' },
   },

@@ -12,7 +12,7 @@ export const postbackTables = {
     reread: true,
     of_no_app: true,
     writers: ['postback-writer'],
-    readers: ['postback-writer', 'replayer', 'retention'],
+    readers: ['postback-writer', 'reconciler', 'replayer', 'retention'],
     personal: ['audit_key'],
     erased_by: of_no_install,
     retention: { unproven: true },

@@ -7,7 +7,7 @@ const place = ['day', 'event_key', 'topic', 'partition', 'offset'] as const
 export const transactionClaims = {
   row: 'a claim on the money of a transaction without a receipt, by its id whatever the name of the event',
   writers: ['event-writer'],
-  readers: ['receipt-validator', 'admin-api', 'eraser'],
+  readers: ['receipt-validator', 'admin-api', 'eraser', 'reconciler'],
   personal: ['install_uuid', 'event_key'],
   erased_by: { look_up: [...place, 'claim_key'] },
   derived: {
@@ -35,7 +35,7 @@ export const receiptTables = {
     row: 'the newest verdict on the receipt of an event, or on an event that a store sent',
     reread: true,
     writers: ['receipt-validator'],
-    readers: ['receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['receipt-validator', 'report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: [...['install_uuid', 'event_key', 'stated_id', 'receipt_hash', 'transaction_id', 'original_id']],
     erased_by: { look_up: [...place] },
   },
@@ -60,7 +60,7 @@ export const receiptTables = {
     row: 'what counts of the money of an event whose transaction has a receipt; the event is in revenue_cancelled_v1 too',
     reread: true,
     writers: ['receipt-validator'],
-    readers: ['receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['receipt-validator', 'report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: ['install_uuid', 'install_key', 'event_key'],
     erased_by: { look_up: [...place] },
   },

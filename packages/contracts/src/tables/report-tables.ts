@@ -15,7 +15,7 @@ export const eventDay = 'day + event_shift'
 export const activityByDay = {
   row: 'first and last event of an install on a day of their corrected times, for each day of the events',
   writers: ['event-writer', 'eraser'],
-  readers: ['report-api', 'admin-api', 'eraser', 'settler'],
+  readers: ['report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
   personal: ['install_key'],
   erased_by: { made_again: 'events_raw_v1', on: ['day', 'event_day', 'install_key'] },
   derived: {
@@ -39,7 +39,7 @@ export const activityByDay = {
 export const moneyDays = {
   row: 'a day on which an install has money',
   writers: ['event-writer', 'eraser'],
-  readers: ['install-writer', 'admin-api', 'eraser', 'settler'],
+  readers: ['install-writer', 'admin-api', 'eraser', 'reconciler', 'settler'],
   personal: ['install_key'],
   erased_by: { made_again: 'revenue_raw_v1', on: ['install_key', 'day'] },
   derived: {
@@ -55,7 +55,7 @@ export const settlingTables = {
   report_stamps_v1: {
     row: 'a number of changes to the data of a day; views behind the data and install-writer add to it',
     writers: ['install-writer', 'eraser'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: { nothing: 'it counts changes of a day' },
     settling: 'stamps',
@@ -63,7 +63,7 @@ export const settlingTables = {
   settled_installs_v1: {
     row: 'the installs of a day by partner and attribution type',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -71,7 +71,7 @@ export const settlingTables = {
   settled_uniques_v1: {
     row: 'the distinct installs of a day by event name',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -79,7 +79,7 @@ export const settlingTables = {
   settled_money_v1: {
     row: 'the money of a day by partner and currency, its paying installs, and the money by age of the install',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -87,7 +87,7 @@ export const settlingTables = {
   settled_payments_v1: {
     row: 'the money events of a day that count, with the verdicts of their installs, which are numbered and have no names',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -95,7 +95,7 @@ export const settlingTables = {
   settled_cohorts_v1: {
     row: 'how many new installs of a day had an event in the 24 hours from n x 24 hours after the install on',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -103,7 +103,7 @@ export const settlingTables = {
   settled_campaigns_v1: {
     row: 'the installs of a day by partner, campaign and country',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -111,7 +111,7 @@ export const settlingTables = {
   settled_clicks_v1: {
     row: 'the clicks of a day by partner, campaign and country',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -119,7 +119,7 @@ export const settlingTables = {
   settled_earnings_v1: {
     row: 'the money of a day by install, with its verdict; hashes of log positions stand for installs',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',
@@ -127,7 +127,7 @@ export const settlingTables = {
   settled_campaign_cohorts_v1: {
     row: 'the same as settled_cohorts_v1, by partner, campaign and country',
     writers: ['settler'],
-    readers: ['report-api', 'settler'],
+    readers: ['report-api', 'reconciler', 'settler'],
     personal: [],
     erased_by: settled_anew,
     settling: 'figures',

@@ -12,6 +12,7 @@ export type TableUser =
   | 'report-api'
   | 'admin-api'
   | 'eraser'
+  | 'reconciler'
   | 'replayer'
   | 'retention'
   | 'settler'

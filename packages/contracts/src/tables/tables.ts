@@ -37,6 +37,7 @@ export const tables = {
       'eraser',
       'replayer',
       'retention',
+      'reconciler',
       'settler',
     ],
     personal: [],
@@ -47,7 +48,7 @@ export const tables = {
     writers: ['event-writer'],
     readers: [
       ...(['event-writer', 'postback-forwarder', 'receipt-validator'] as const),
-      ...(['report-api', 'admin-api', 'eraser', 'retention', 'settler'] as const),
+      ...(['report-api', 'admin-api', 'eraser', 'reconciler', 'retention', 'settler'] as const),
     ],
     personal: [
       ...['install_uuid', 'event_id', 'event_key', 'user_id', 'transaction_id', 'props', 'device', 'extra'],
@@ -67,14 +68,14 @@ export const tables = {
   raw_expired_v1: {
     row: 'the day up to which retention has deleted the raw events of an app',
     writers: ['retention'],
-    readers: ['report-api', 'event-writer', 'eraser', 'retention', 'settler'],
+    readers: ['report-api', 'event-writer', 'eraser', 'retention', 'reconciler', 'settler'],
     personal: [],
     erased_by: { nothing: 'it names days of an app' },
   },
   events_per_day_v1: {
     row: 'number of events and sum of their money, by day, event name and currency',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'eraser', 'retention'],
+    readers: ['event-writer', 'report-api', 'eraser', 'reconciler', 'retention'],
     personal: [],
     erased_by: { subtracted: true },
     derived: {
@@ -90,7 +91,7 @@ export const tables = {
   events_received_per_day_v1: {
     row: 'number of events by the day on which they were received',
     writers: ['event-writer'],
-    readers: ['event-writer', 'admin-api'],
+    readers: ['event-writer', 'admin-api', 'reconciler'],
     personal: [],
     erased_by: { nothing: 'it is what the quota counts, by day' },
     derived: {
@@ -104,7 +105,7 @@ export const tables = {
   event_installs_per_day_v1: {
     row: 'set of the installs that had an event, by day and event name',
     writers: ['event-writer', 'retention', 'eraser'],
-    readers: ['report-api', 'eraser', 'retention', 'settler'],
+    readers: ['report-api', 'eraser', 'retention', 'reconciler', 'settler'],
     personal: ['installs'],
     erased_by: { counted_raw: 'events_raw_v1', on: ['day', 'event_name'] },
     derived: {
@@ -132,7 +133,7 @@ export const tables = {
   revenue_raw_v1: {
     row: 'an event whose money counts',
     writers: ['event-writer'],
-    readers: ['event-writer', 'receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['event-writer', 'receipt-validator', 'report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: ['install_uuid', 'install_key', 'event_key'],
     erased_by: { with: 'events_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {
@@ -152,7 +153,7 @@ export const tables = {
   transaction_keys_v1: {
     row: 'a claim on the money of a transaction',
     writers: ['event-writer'],
-    readers: ['event-writer', 'report-api', 'eraser'],
+    readers: ['event-writer', 'report-api', 'eraser', 'reconciler'],
     personal: [],
     erased_by: { with: 'revenue_raw_v1', on: ['transaction_key', 'topic', 'partition', 'offset'] },
     derived: {
@@ -166,7 +167,7 @@ export const tables = {
   revenue_cancelled_v1: {
     row: 'an event of revenue_raw_v1 whose money does not count after all',
     writers: ['event-writer', 'receipt-validator', 'eraser'],
-    readers: ['event-writer', 'receipt-validator', 'report-api', 'admin-api', 'eraser', 'settler'],
+    readers: ['event-writer', 'receipt-validator', 'report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
     personal: ['install_uuid', 'event_key'],
     erased_by: { with: 'revenue_raw_v1', on: ['day', 'event_key', 'topic', 'partition', 'offset'] },
     swept_from: 'transaction_keys_v1',
@@ -175,7 +176,7 @@ export const tables = {
   event_keys_v1: {
     row: 'the idempotency key of an event',
     writers: ['event-writer'],
-    readers: ['event-writer', 'eraser', 'replayer'],
+    readers: ['event-writer', 'eraser', 'reconciler', 'replayer'],
     personal: ['event_key'],
     erased_by: { with: 'events_raw_v1', on: ['key_day', 'event_key', 'topic', 'partition', 'offset'] },
     derived: {

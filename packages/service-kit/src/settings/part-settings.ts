@@ -5,6 +5,7 @@ export const partNames = [
   'install-attributor',
   'install-writer',
   'eraser',
+  'reconciler',
   'replayer',
   'retention',
   'settler',

@@ -143,6 +143,12 @@ export const settings = {
     kind: optional(text),
     default_text: null,
   }),
+  TRIBUTARY_RECONCILE_CORE_PERCENT: setting({
+    meaning:
+      'percent of a core that the reconciler may use: 2 for each 1,000 events/s; 0 leaves comparing to npx tributary reconcile',
+    kind: whole(0, 100),
+    default_text: '2',
+  }),
   TRIBUTARY_ATTENTION_MAIL: setting({
     meaning: 'addresses that get a daily mail while something needs attention (docs/people.md#the-daily-notice)',
     kind: mailAddresses,

@@ -51,10 +51,13 @@ export interface ReadArchive {
 
 /** The archives of clicks from a UTC day (`YYYY-MM-DD`) on, a day after the other, those of a day in no order. */
 export async function* readClickArchives(audit: Pick<AuditStore, 'list'>, first_day = ''): AsyncGenerator<ReadArchive> {
-  for await (const { key, read } of archivesFrom(audit, first_day)) {
-    const content = await read()
-    yield { key: key ?? '', clicks: content === null ? null : await clicksOf(content).catch(() => null) }
-  }
+  for await (const stored of archivesFrom(audit, first_day)) yield await readArchive(stored)
+}
+
+/** Reads an archive. */
+export async function readArchive({ key, read }: Pick<StoredObject, 'key' | 'read'>): Promise<ReadArchive> {
+  const content = await read()
+  return { key: key ?? '', clicks: content === null ? null : await clicksOf(content).catch(() => null) }
 }
 
 /** An archive as it is stored, and its UTC day. */

@@ -1,0 +1,164 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
+import { limits } from '@tributary/contracts/limits'
+import type { Table } from '@tributary/contracts/table'
+import { type DerivedName, derivedFromEvents, derivedOf, tables } from '@tributary/contracts/tables'
+import { installKeyDay } from '@tributary/domain/event-key'
+
+type Statements = Pick<Clickhouse, 'query'>
+
+/** UTC days (`YYYY-MM-DD`) of events of an app. */
+export interface AppDays {
+  app_id: string
+  days: readonly string[]
+}
+
+/** A table that differs from the rows that it is made of, on one day. Numbers are of the groups that differ. */
+export interface DayDifference {
+  table: DerivedName
+  /** The table that it is made of. */
+  from: string
+  day: string
+  counted: number
+  expected: number
+}
+
+/** Settings of a statement that compares: one thread, since everything else comes first. */
+export const comparingSettings = settingsSql({ max_threads: 1, ...memorySettings(limits.reconcile_memory_bytes_max) })
+
+/** A table and the same made of its source by brute force: each gives rows `at` (a day), `key`, `n`. */
+interface Comparison {
+  table: DerivedName
+  from: string
+  held: string
+  recounted: string
+}
+
+/**
+ * The tables that events fill, of which a day can be compared. Sums are compared group by group; rows with keys or positions are counted.
+ * `identities_v1` and `money_days_v1` have no days, and `events_received_per_day_v1` has other ones (`compareReceived`).
+ */
+function comparisonsOf(app: string, days: string): Comparison[] {
+  return derivedFromEvents.flatMap((table) => {
+    const { from, where = '1', groups, known_by, sums, values = {}, day } = derivedOf(table)
+    const at = 'day' in groups ? (day ?? 'day') : 'key_day' in groups ? 'key_day' : null
+    if (at === null) return []
+    const ofApp = (on: string) => `app_id = ${app} AND ${on} IN (${days})`
+    const source = `${where} AND ${ofApp('day')}${at === 'key_day' ? ' AND key_day = day' : ''}`
+    if (sums === undefined && known_by !== 'set')
+      return [
+        {
+          ...{ table, from },
+          held: `SELECT ${at} AS at, tuple(0) AS key, count() AS n FROM ${table} WHERE ${ofApp(at)} GROUP BY at`,
+          recounted: `SELECT day AS at, tuple(0) AS key, count() AS n FROM ${from} WHERE ${source} GROUP BY at`,
+        },
+      ]
+    const columns = Object.keys(groups)
+    const expressions = Object.values(groups)
+    const pairs = Object.values(values)
+    return Object.entries(sums ?? { rows: ['1', '1'] }).map(([sum, [n, recount]]) => ({
+      ...{ table, from },
+      held: `SELECT ${at} AS at, tuple(${[...columns, ...pairs.map(([one]) => one)]}) AS key, ${n} AS n FROM ${table}
+        WHERE ${ofApp(at)} AND ${untouched(table, columns)} GROUP BY ${['at', ...columns]}`,
+      recounted: `SELECT day AS at, tuple(${[...expressions, ...pairs.map(([, other]) => other)]}) AS key, ${recount} AS n FROM ${from}
+        WHERE ${source} AND ${untouched(table, expressions)} GROUP BY ${['at', ...expressions]}
+        ${known_by === 'counted' ? `UNION ALL ${erasedSums(columns, sum)} AND ${ofApp('day')} GROUP BY ${['at', ...columns]}` : ''}`,
+    }))
+  })
+}
+
+/** The part of the sums that erased events still have: reports take it off. */
+const erasedSums = (columns: readonly string[], sum: string): string =>
+  `SELECT day AS at, tuple(${columns}) AS key, sum(${sum}) AS n FROM erased_events_v1 FINAL WHERE done = 1`
+
+/** Groups of a table that no erasure took from: reports count the others in raw rows. */
+function untouched(table: DerivedName, columns: readonly string[]): string {
+  const { erased_by }: Table = tables[table]
+  if (!('counted_raw' in erased_by)) return '1'
+  return `(${columns.slice(0, 1)}, ${erased_by.on}) NOT IN (SELECT app_id, ${erased_by.on} FROM erased_events_v1)`
+}
+
+/**
+ * Tables of events that differ from their source on some days of an app. An insert under way may be in some tables and not in others, so a
+ * difference counts only while it stays the same. Expired days and days of open erasures are the caller's to leave out.
+ */
+export async function compareDays(clickhouse: Statements, { app_id, days }: AppDays): Promise<DayDifference[]> {
+  if (days.length === 0) return []
+  const found: DayDifference[] = []
+  for (const { table, from, held, recounted } of comparisonsOf(textLiteral(app_id), textLiterals(days))) {
+    const rows = await clickhouse.query<Omit<DayDifference, 'table' | 'from'>>(
+      `SELECT toString(at) AS day, toFloat64(sum(h)) AS counted, toFloat64(sum(r)) AS expected
+       FROM (SELECT at, key, sum(x) AS h, sum(y) AS r FROM (
+         SELECT at, key, toInt128(n) AS x, toInt128(0) AS y FROM (${held})
+         UNION ALL SELECT at, key, toInt128(0), toInt128(n) FROM (${recounted})
+       ) GROUP BY at, key HAVING h != r)
+       GROUP BY at ORDER BY at SETTINGS ${comparingSettings}`,
+    )
+    found.push(...rows.map((row) => ({ table, from, ...row })))
+  }
+  return found
+}
+
+/**
+ * Days of receipt on which `events_received_per_day_v1` differs from the raw rows of an app, of which none has expired. While it has as many
+ * events as `events_per_day_v1` nothing else is read: by day of receipt the raw rows have no order.
+ */
+export async function compareReceived(clickhouse: Statements, app_id: string): Promise<DayDifference[]> {
+  const table = 'events_received_per_day_v1'
+  const ofApp = `WHERE app_id = ${textLiteral(app_id)}`
+  const [sums] = await clickhouse.query<{ differ: number }>(
+    `SELECT (SELECT sum(events) FROM ${table} ${ofApp}) != (SELECT sum(events) FROM events_per_day_v1 ${ofApp}) AS differ`,
+  )
+  if (sums?.differ !== 1) return []
+  const { from, groups } = derivedOf(table)
+  const rows = await clickhouse.query<Omit<DayDifference, 'table' | 'from'>>(
+    `SELECT toString(at) AS day, toFloat64(sum(x)) AS counted, toFloat64(sum(y)) AS expected FROM (
+       SELECT received_day AS at, toInt64(sum(events)) AS x, toInt64(0) AS y FROM ${table} ${ofApp} GROUP BY at
+       UNION ALL SELECT ${groups.received_day} AS at, 0, toInt64(count()) FROM ${from} ${ofApp} GROUP BY at
+       UNION ALL SELECT received_day AS at, 0, toInt64(sum(events)) FROM erased_events_v1 FINAL ${ofApp} AND done = 1 GROUP BY at
+     ) GROUP BY at HAVING counted != expected ORDER BY at SETTINGS ${comparingSettings}`,
+  )
+  return rows.map((row) => ({ table, from, ...row }))
+}
+
+/** Days of an app on which the eraser is at work. */
+export async function findErasingDays(clickhouse: Statements, app_id: string): Promise<Set<string>> {
+  const rows = await clickhouse.query<{ on: string }>(
+    `SELECT DISTINCT toString(day) AS on FROM erased_events_v1 FINAL WHERE app_id = ${textLiteral(app_id)} AND done = 0`,
+  )
+  return new Set(rows.map(({ on }) => on))
+}
+
+/** A key of an event and its position on the log. */
+export interface RowlessKey {
+  app_id: string
+  key_day: string
+  /** Unsigned 64-bit decimal. */
+  event_key: string
+  place: string
+}
+
+/**
+ * Keys of some days of an app without a row of `events_raw_v1`, at most `keys_max`. Keys of installs have no day: all of the app are
+ * compared, which is for an app whose tables differ.
+ */
+export async function findRowlessKeys(
+  clickhouse: Statements,
+  { app_id, days }: AppDays,
+  keys_max: number,
+): Promise<RowlessKey[]> {
+  const app = textLiteral(app_id)
+  const ofDays = `(key_day IN (${textLiterals([...days, installKeyDay])}))`
+  const columns = 'key_day, event_key, topic, partition, offset'
+  return clickhouse.query<RowlessKey>(
+    `SELECT ${app} AS app_id, toString(k) AS key_day, toString(event_key) AS event_key,
+       concat(topic, '/', toString(partition), '/', toString(offset)) AS place
+     FROM (
+       SELECT key_day AS k, event_key, topic, partition, offset, sum(side) AS sides FROM (
+         SELECT ${columns}, 1 AS side FROM event_keys_v1 WHERE app_id = ${app} AND ${ofDays}
+         UNION ALL SELECT ${columns}, -1 FROM events_raw_v1 WHERE app_id = ${app} AND ${ofDays}
+       ) GROUP BY k, event_key, topic, partition, offset HAVING sides > 0)
+     ORDER BY k, event_key LIMIT ${keys_max} SETTINGS ${comparingSettings}`,
+  )
+}

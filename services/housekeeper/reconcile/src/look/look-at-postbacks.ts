@@ -1,0 +1,37 @@
+import { findMissingPostbacks } from '@tributary/audited/missing-postbacks'
+import { readPostbackObjects } from '@tributary/audited/read-postbacks'
+import type { Reading } from '@tributary/audited/reading'
+import { postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
+import { hourOf, type Looked, tallied } from './findings.ts'
+import { type Chosen, type LookDeps, listObjects } from './look-at-requests.ts'
+
+/** Compares the audit objects of Apple's postbacks, those of some days, with `postbacks_raw_v1`. Postbacks name no app. */
+export async function lookAtPostbacks(
+  { clickhouse, audit, pause }: LookDeps,
+  chosen: Chosen & { days: ReadonlySet<string> },
+): Promise<Looked> {
+  const rows = tallied('', 'postbacks_raw_v1')
+  const objects = tallied('', 'audit')
+  const hours = new Set<string>()
+  for (const protocol of postbackProtocols) {
+    for (const day of chosen.days) {
+      const reading: Reading = {
+        replayed: 0,
+        doubt: (_reason, _count, key) => key != null && objects.miss(Date.parse(day), `${key} can't be read`),
+      }
+      const folder = `${postback_audit_folder}${protocol}/${day.replaceAll('-', '/')}/`
+      const found = chosen.choose(await listObjects(audit, folder, pause))
+      for await (const { key, postbacks } of readPostbackObjects({ objects: found, reading, pause })) {
+        objects.expect(Date.parse(day))
+        const compared = postbacks.filter(({ received_at_ms }) => received_at_ms >= chosen.since_ms)
+        for (const { received_at_ms } of compared) {
+          hours.add(`/${hourOf(received_at_ms)}`)
+          rows.expect(received_at_ms)
+        }
+        for (const { received_at_ms } of await findMissingPostbacks(clickhouse, compared, pause))
+          rows.miss(received_at_ms, `a postback of ${new Date(received_at_ms).toISOString()} in ${key}`)
+      }
+    }
+  }
+  return { differences: [...rows.differences(), ...objects.differences()], hours }
+}

@@ -1,0 +1,125 @@
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
+import type { AppFacts } from '@tributary/tenancy/companies/tenants'
+import type { ActiveApp } from './find-active.ts'
+import { type Difference, type Looked, tallied } from './findings.ts'
+import { lookAtClicks } from './look-at-clicks.ts'
+import { lookAtPostbacks } from './look-at-postbacks.ts'
+import { type Chosen, type LookDeps, lookAtRequests, type NamedObject, type Rowless } from './look-at-requests.ts'
+import { lookAtDoubledRows, lookForObjects, type Received } from './look-at-rows.ts'
+import { lookAtTables } from './look-at-tables.ts'
+
+/** What is looked at of an app, or of what is no app's. Times are Unix epoch ms. */
+export interface Scope {
+  since_ms: number
+  /** Exclusive. */
+  until_ms: number
+  /** Chooses from the objects of a folder. */
+  choose(objects: readonly NamedObject[]): readonly NamedObject[]
+  /** Whether rows that were received in this hour are looked at. */
+  isDue(hour_ms: number): boolean
+}
+
+/** Hours in which a look has found something. */
+export type Suspects = ReadonlySet<number>
+
+/** The scope of a second look. */
+const again = (scope: Scope, suspects: Suspects | null): Scope =>
+  suspects === null ? scope : { ...scope, choose: (objects) => objects, isDue: (at_ms) => suspects.has(at_ms) }
+
+/** The days of those hours, and their neighbours: a group or a batch lies under the day on which it began. */
+function daysOf(suspects: Suspects | null): (day: string) => boolean {
+  if (suspects === null) return () => true
+  const days = new Set([...suspects].flatMap((at_ms) => [at_ms - day_ms, at_ms, at_ms + day_ms].map(utcDay)))
+  return (day) => days.has(day)
+}
+
+/** Looks at everything of an app; with `suspects` only at these hours, and at all of its tables. */
+export async function lookAtApp(
+  deps: LookDeps,
+  given: Scope,
+  { app, received, table_days, settled_days }: ActiveApp,
+  suspects: Suspects | null,
+): Promise<Looked> {
+  const { app_id } = app
+  const scope = again(given, suspects)
+  const all: Looked = { differences: [], hours: new Set() }
+  const add = (found: Difference[]) => all.differences.push(...found)
+  const { differences, rowless, rowless_days } = await lookAtTables(deps, { app_id, days: table_days, settled_days })
+  add(differences)
+  // Only the audit store shows when an event without a row was received: on its day, or on the next.
+  const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
+  const isSuspect = daysOf(suspects)
+  let before: ReadonlySet<string> = new Set()
+  for (const day of [...new Set([...received.filter(isSuspect), ...whole])].toSorted()) {
+    const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : scope
+    const { keys, ...looked } = await lookAtRequests(deps, { app, day }, chosen, rowless)
+    add(looked.differences)
+    for (const hour of looked.hours) all.hours.add(hour)
+    for (const range of dueRanges(scope, app_id, day)) {
+      add(await lookAtDoubledRows(deps, range))
+      // A group of requests that begins before midnight lies under the day before.
+      add(await lookForObjects(deps, range, new Set([...before, ...keys])))
+    }
+    before = keys
+  }
+  add(unmet(app_id, rowless))
+  return all
+}
+
+/** Keys without a row whose event the audit store does not have either. */
+function unmet(app_id: string, rowless: Rowless): Difference[] {
+  const rows = tallied(app_id, 'events_raw_v1')
+  for (const [name, place] of rowless) {
+    const [, key_day = '', event_key] = name.split('/')
+    rows.expect(Date.parse(key_day))
+    rows.miss(Date.parse(key_day), `an event with the key ${event_key} of ${place}, which no audit object has`)
+  }
+  return rows.differences()
+}
+
+/** The hours of a day whose rows are looked at, those in a row as one. */
+function dueRanges({ since_ms, until_ms, isDue }: Scope, app_id: string, day: string): Received[] {
+  const ranges: Received[] = []
+  const begin_ms = Date.parse(day)
+  for (let at_ms = begin_ms; at_ms < begin_ms + day_ms; at_ms += hour_ms) {
+    const [from, to] = [Math.max(at_ms, since_ms), Math.min(at_ms + hour_ms, until_ms)]
+    if (from >= to || !isDue(at_ms)) continue
+    const last = ranges.at(-1)
+    if (last?.until_ms === from) last.until_ms = to
+    else ranges.push({ app_id, since_ms: from, until_ms: to })
+  }
+  return ranges
+}
+
+interface Common {
+  /** UTC days. */
+  days: readonly string[]
+  /** Apps whose clicks are compared. */
+  apps: ReadonlyMap<string, AppFacts>
+  /** Postbacks name no app. */
+  with_postbacks: boolean
+  now_ms: number
+}
+
+/** Looks at clicks and postbacks: their objects are of all apps. Older ones than retention keeps are left out. */
+export async function lookAtCommon(
+  deps: LookDeps,
+  given: Scope,
+  { days, apps, with_postbacks, now_ms }: Common,
+  suspects: Suspects | null,
+): Promise<Looked> {
+  const scope = again(given, suspects)
+  const kept = days.filter(daysOf(suspects))
+  const since = (kept_ms: number) => Math.max(scope.since_ms, now_ms - kept_ms)
+  const clicks_ms = since(limits.click_kept_ms - day_ms)
+  const clicks = await lookAtClicks(deps, { ...scope, since_ms: clicks_ms, days: new Set(kept), apps })
+  if (!with_postbacks) return clicks
+  const postbacks_ms = since((limits.postback_unproven_days_max - 1) * day_ms)
+  const postback_days = new Set(kept.filter((day) => day >= utcDay(postbacks_ms)))
+  const postbacks = await lookAtPostbacks(deps, { ...scope, since_ms: postbacks_ms, days: postback_days })
+  return {
+    differences: [...clicks.differences, ...postbacks.differences],
+    hours: new Set([...clicks.hours, ...postbacks.hours]),
+  }
+}

@@ -1,0 +1,34 @@
+import { hour_ms } from '@tributary/contracts/limits'
+import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import type { Logger } from 'pino'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Difference } from './look/findings.ts'
+
+/** Metrics of the reconciler; the gauges show what PostgreSQL holds, whichever process found it. */
+export function reconcileMetrics(registry: Registry) {
+  const differences = sharedMetric(registry, Gauge, {
+    name: 'tributary_reconcile_differences',
+    help: 'Hours of an app in which a store differs from the others.',
+    labelNames: ['store'],
+  })
+  return {
+    hours: sharedMetric(registry, Counter, {
+      name: 'tributary_reconcile_hours_total',
+      help: 'Hours of an app that were compared.',
+    }),
+    showDifferences(counts: ReadonlyMap<string, number>) {
+      differences.reset()
+      for (const [store, count] of counts) differences.set({ store }, count)
+    },
+  }
+}
+
+/** A line for each difference, which says where. */
+export function logDifferences(logger: Logger, differences: readonly Difference[]): void {
+  for (const { hour_ms: at_ms, ...where } of differences)
+    logger.error({ ...where, hour: hourText(at_ms) }, 'stores differ')
+}
+
+/** An hour as answers and lines name it: `2026-06-01T13:00:00Z`. */
+export const hourText = (at_ms: number): string =>
+  `${new Date(Math.floor(at_ms / hour_ms) * hour_ms).toISOString().slice(0, 19)}Z`

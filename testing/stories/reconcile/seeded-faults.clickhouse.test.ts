@@ -1,0 +1,159 @@
+import { textLiteral } from '@tributary/clickhouse/literals'
+import { hour_ms } from '@tributary/contracts/limits'
+import { createSettler } from '@tributary/tables/settled/settler'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { pino } from 'pino'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
+import { hourOf, objectsBelow, openReconciler, type Reconciler, send, start_ms } from './reconcile-world.ts'
+
+let clickhouse: TestClickhouse
+let postgres: TestPostgres
+let world: World
+let reconciler: Reconciler
+let tenant: Tenant
+beforeAll(async () => {
+  ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
+})
+afterAll(() => Promise.all([clickhouse.close(), postgres.close()]))
+beforeEach(async () => {
+  await loseEvents(clickhouse, () => false)
+  await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
+  world = await openWorld({ clickhouse, pool: postgres.pool })
+  world.clock.now_ms = start_ms
+  reconciler = openReconciler({ world, clickhouse, pool: postgres.pool })
+  tenant = await world.newTenant()
+})
+afterEach(() => world.close())
+
+/** Three requests of three events each in two hours, written. */
+async function sendSome(): Promise<string[]> {
+  const ids = [...(await send(world, tenant, 3)), ...(await send(world, tenant, 3))]
+  world.clock.now_ms += hour_ms
+  ids.push(...(await send(world, tenant, 3)))
+  await world.untilWritten()
+  return ids
+}
+
+const deleteRaw = (event_id: string) =>
+  clickhouse.command(
+    `ALTER TABLE events_raw_v1 DELETE WHERE event_id = ${textLiteral(event_id)} SETTINGS mutations_sync = 2`,
+  )
+
+/** Both looks at it: somebody asks, and the job passes by once its hours are closed. */
+async function findings() {
+  const { differences, hours } = await reconciler.ask({ since_ms: start_ms })
+  await postgres.pool.query('TRUNCATE reconcile_differences')
+  world.clock.now_ms += 2 * hour_ms
+  await reconciler.run()
+  const byJob = (await reconciler.known()).map(({ hour_ms: at_ms, ...one }) => ({ ...one, hour: hourOf(at_ms) }))
+  expect(byJob).toEqual(differences.map(({ examples: _, ...one }) => one))
+  return { differences, hours }
+}
+
+test('stores that agree have no difference', async () => {
+  await sendSome()
+  expect(await findings()).toEqual({ differences: [], hours: 2 })
+  expect(await reconciler.metric('tributary_reconcile_differences')).toEqual([])
+})
+
+describe('a seeded fault is found, and named with its store and hour:', () => {
+  test('a raw row that was deleted', async () => {
+    const ids = await sendSome()
+    await deleteRaw(ids[4]!)
+    const { differences } = await findings()
+    expect(differences).toEqual([
+      {
+        ...{ app_id: tenant.app_id, hour: hourOf(start_ms), store: 'events_raw_v1', expected: 6, found: 5 },
+        examples: [expect.stringContaining(`event ${ids[4]}`)],
+      },
+    ])
+  })
+
+  test('a raw row that is there twice', async () => {
+    const ids = await sendSome()
+    await clickhouse.command(
+      `INSERT INTO events_raw_v1 SELECT * FROM events_raw_v1 WHERE event_id = ${textLiteral(ids[8]!)} SETTINGS insert_deduplicate = 0`,
+    )
+    const { differences } = await findings()
+    expect(differences).toEqual([
+      {
+        ...{ app_id: tenant.app_id, hour: hourOf(start_ms + hour_ms), store: 'events_raw_v1', expected: 1, found: 2 },
+        examples: [expect.stringContaining(`event ${ids[8]} has 2 rows`)],
+      },
+    ])
+  })
+
+  test('a record that the log dropped', async () => {
+    await sendSome()
+    const publish = world.log.before
+    world.log.before = async () => {
+      throw new Error('dropped')
+    }
+    await expect(send(world, tenant, 2)).rejects.toThrow('answered 503')
+    world.log.before = publish
+    const { differences } = await findings()
+    expect(differences).toMatchObject([
+      { app_id: tenant.app_id, hour: hourOf(start_ms + hour_ms), store: 'events.accepted.v1', expected: 5, found: 3 },
+    ])
+  })
+
+  test('an audit object that is corrupt', async () => {
+    await sendSome()
+    const [key] = await objectsBelow(world.audit, 'audit/')
+    const content = (await world.audit.get(key!))!
+    await world.audit.replace(key!, content, content.subarray(0, content.length - 12))
+    const { differences } = await findings()
+    expect(differences).toEqual([
+      {
+        ...{ app_id: tenant.app_id, hour: hourOf(start_ms), store: 'audit', expected: 2, found: 1 },
+        examples: [`${key} can't be read`],
+      },
+    ])
+  })
+
+  test('an audit object that is gone', async () => {
+    await sendSome()
+    const [key] = await objectsBelow(world.audit, 'audit/')
+    for await (const one of world.audit.list(key!.slice(0, key!.lastIndexOf('/') + 1)))
+      if (one.kind === 'object' && one.key === key) await one.remove()
+    const { differences } = await findings()
+    expect(differences).toEqual([
+      {
+        ...{ app_id: tenant.app_id, hour: hourOf(start_ms), store: 'audit', expected: 2, found: 1 },
+        examples: [`${key} is not there, and 3 rows name it`],
+      },
+    ])
+  })
+
+  test('a roll-up that is off by one', async () => {
+    await sendSome()
+    await clickhouse.command(
+      `INSERT INTO events_per_day_v1 (app_id, day, event_name, currency, events, revenue_micros)
+       VALUES (${textLiteral(tenant.app_id)}, '2026-06-01', 'level_up', '', 1, 0)`,
+    )
+    const { differences } = await findings()
+    expect(differences).toMatchObject([
+      { app_id: tenant.app_id, hour: '2026-06-01T00:00:00Z', store: 'events_per_day_v1', expected: 9, found: 10 },
+    ])
+  })
+
+  test('a settled figure that is off by one', async () => {
+    await sendSome()
+    world.clock.now_ms += hour_ms
+    const settle = createSettler({ clickhouse, logger: pino({ level: 'silent' }) })
+    await settle({ quiet_ms: 0 })
+    await clickhouse.command(
+      `INSERT INTO settled_uniques_v1 SELECT * REPLACE (arrayMap(n -> n + 1, \`uniques.installs\`) AS \`uniques.installs\`)
+       FROM settled_uniques_v1 FINAL WHERE app_id = ${textLiteral(tenant.app_id)}`,
+    )
+    const { differences } = await findings()
+    expect(differences).toEqual([
+      {
+        ...{ app_id: tenant.app_id, hour: '2026-06-01T00:00:00Z', store: 'settled_uniques_v1', expected: 1, found: 0 },
+        examples: ["expected ('level_up',9)", "found ('level_up',10)"],
+      },
+    ])
+  })
+})
