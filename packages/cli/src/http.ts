@@ -74,6 +74,7 @@ const explained: Record<string, string> = {
   cap_exceeded: 'The monthly quota of the company is used up.',
   unknown_company: 'No company has this id.',
   unknown_app: 'No app has this id.',
+  reconcile_running: 'Somebody else compares now.',
   replay_running: 'Another replay is running.',
   unknown_link: 'No tracking link has this id.',
   since_ms_must_be_less_than_until_ms: 'The window is empty: --since has to be before --until.',

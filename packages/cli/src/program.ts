@@ -29,6 +29,7 @@ export const commands: Record<string, () => Promise<(program: Command) => void>>
   retention: async () => (await import('./commands/tenants/retention.ts')).retentionCommands,
   audit: async () => (await import('./commands/tenants/audit.ts')).auditCommands,
   dead: async () => (await import('./commands/operate/dead.ts')).deadCommands,
+  reconcile: async () => (await import('./commands/compare/reconcile.ts')).reconcileCommand,
   replay: async () => (await import('./commands/operate/replay.ts')).replayCommand,
   export: async () => (await import('./commands/operate/export.ts')).exportCommand,
   rebuild: async () => (await import('./commands/operate/rebuild.ts')).rebuildCommand,

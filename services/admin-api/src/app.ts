@@ -4,6 +4,8 @@ import { countedLog } from '@tributary/service-kit/http/counted-log'
 import { openGuesses } from '@tributary/tenancy/people/guesses'
 import { openPasswords } from '@tributary/tenancy/people/passwords/password-hash'
 import type { FastifyPluginAsync } from 'fastify'
+import { addReconcileRoute } from './asked/reconcile-route.ts'
+import { addReplayRoute } from './asked/replay-route.ts'
 import { addAttentionRoute } from './attention/attention-route.ts'
 import { addCostRoutes } from './costs/cost-routes.ts'
 import type { AdminApiDeps } from './deps.ts'
@@ -23,7 +25,6 @@ import { addDeadLetterRoutes } from './routes/dead-letter-routes.ts'
 import { addErasureRoutes } from './routes/erasure-routes.ts'
 import { addFxRoutes } from './routes/fx-routes.ts'
 import { addLinkRoutes } from './routes/link-routes.ts'
-import { addReplayRoute } from './routes/replay-route.ts'
 import { addServerKeyRoutes } from './routes/server-key-routes.ts'
 import { addRetentionRoute, addSettleRoute } from './routes/settle-route.ts'
 import { addSystemRoutes } from './routes/system-routes.ts'
@@ -69,6 +70,7 @@ export function adminApi(deps: AdminApiDeps): FastifyPluginAsync {
       addSystemRoutes(app, deps)
       addAttentionRoute(app, deps)
       addReplayRoute(app, deps)
+      addReconcileRoute(app, deps)
       addSettleRoute(app, deps)
       addRetentionRoute(app, deps)
       addLiveRoutes(app, deps)

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { unavailable } from './asked-work.ts'
+import { unavailable } from './asked/asked-work.ts'
 
 /** Between two looks whether what was asked of another process is done. */
 const look_pause_ms = 100

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { ReconcileProgress } from '@tributary/contracts/admin/reconcile'
-import { hour_ms } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import { askAwaited, awaitJob } from '@tributary/postgres/awaited-jobs'
 import { reconcileHours } from '@tributary/reconciler/reconcile-hours'
 import { reconcileWhenAsked } from '@tributary/reconciler/reconcile-when-asked'
@@ -32,7 +31,9 @@ export function openReconciler({ world, clickhouse, pool }: Given) {
   const now = () => world.clock.now_ms
   const deps = () => ({
     ...{ pool, masterKeys, clickhouse, broker, audit, now, logger, registry, core_share: 1 },
-    sleep: () => hooks.between(),
+    sleep: async (ms: number) => {
+      if (ms >= limits.reconcile_again_ms) await hooks.between()
+    },
   })
   const always = reconcileHours(deps())
   return {
@@ -88,5 +89,3 @@ export async function objectsBelow(audit: RewritableAuditStore, folder: string):
   }
   return found.toSorted()
 }
-
-export const settleDown = () => pause(0)

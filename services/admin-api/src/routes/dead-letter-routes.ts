@@ -16,7 +16,7 @@ import { countByReason, findOpenLetters, type OpenLetter } from '@tributary/serv
 import { type ReadableLog, throwLogAway } from '@tributary/service-kit/dead-letters/read-to-end'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { look_pause_ms, unavailable, untilBegun } from '../asked-work.ts'
+import { look_pause_ms, unavailable, untilBegun } from '../asked/asked-work.ts'
 import type { AdminApiDeps } from '../deps.ts'
 
 /** Dead letters: what waits, and the way back to their topics. */

@@ -7,7 +7,7 @@ import { limits } from '@tributary/contracts/limits'
 import { askJob, findJob } from '@tributary/postgres/jobs'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
 import type { FastifyInstance } from 'fastify'
-import { unavailable } from '../asked-work.ts'
+import { unavailable } from '../asked/asked-work.ts'
 import type { AdminApiDeps } from '../deps.ts'
 import { looksUntil } from '../look-until.ts'
 

@@ -69,7 +69,14 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
   async function compareUntil(until_ms: number, newest: number | null, signal: AbortSignal): Promise<void> {
     const { broker, audit } = deps
     const { pause, paced } = createPace(deps.core_share, signal)
-    const lookDeps = { clickhouse: paced(deps.clickhouse), audit, tombstones, pause }
+    const sleep = sleepOf(deps)
+    const lookDeps = {
+      clickhouse: paced(deps.clickhouse),
+      audit,
+      tombstones,
+      pause,
+      sleep: (ms: number) => sleep(ms, signal),
+    }
     await untilAllWritten(broker, signal)
     const from_ms = Math.max(
       newest === null ? until_ms - limits.reconcile_since_ms : newest + hour_ms,
@@ -82,7 +89,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
     const table_days = [...new Set([utcDay(until_ms - day_ms), utcDay(until_ms - 1), await oldDay(deps, until_ms)])]
     const active = await findActive(lookDeps, { apps, days, table_days: table_days.filter((day) => day !== '') })
     const first_ms = newest === null ? from_ms : 0
-    const twice = { broker, sleep: sleepOf(deps) }
+    const twice = { broker, sleep }
     const turns = Math.ceil(active.length / table_apps_max)
     for (const [index, one] of active.entries()) {
       const { app_id } = one.app

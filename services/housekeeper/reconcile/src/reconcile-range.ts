@@ -52,7 +52,11 @@ export async function reconcileRange(
   const now_ms = now()
   reached('waiting until the writers have written what is in the log')
   await untilAllWritten(broker, signal)
-  const lookDeps = { clickhouse, audit, tombstones: openTombstones(deps), pause: work.pause }
+  const sleep = sleepOf(deps)
+  const lookDeps = {
+    ...{ clickhouse, audit, tombstones: openTombstones(deps), pause: work.pause },
+    sleep: (ms: number) => sleep(ms, signal),
+  }
   const first_day = await firstDay(deps, utcDay(since_ms))
   // A clock may be ahead: what it dated tomorrow is there already.
   const days = daysBetween(first_day, utcDay(until_ms === undefined ? now_ms + 2 * day_ms : until_ms + day_ms))
@@ -69,7 +73,7 @@ export async function reconcileRange(
     })
     const common = { days: some, apps, with_postbacks: app_id === undefined, now_ms }
     looks.push((suspects) => lookAtCommon(lookDeps, scope, common, suspects))
-    const { hours, differences } = await lookTwice({ broker, sleep: sleepOf(deps) }, looks, signal)
+    const { hours, differences } = await lookTwice({ broker, sleep }, looks, signal)
     await replaceDifferences(pool, { app_id, since_ms: from_ms, until_ms: to_ms }, differences, now())
     found.hours += hours.size
     found.differences.push(...differences)

@@ -51,6 +51,13 @@ export function replayCommand(program: Command): void {
     })
 }
 
+/** Replays from the audit store, for a command that needs no more of it than that it is done. */
+export async function replayAudit(chosen: { since_ms: number; app_id?: string }): Promise<void> {
+  const body = { source: 'audit', dry_run: false, ...chosen } as const
+  const { state, error = 'unavailable' } = await follow(await openAdmin(storedDataRoutes.startReplay, { body }), false)
+  if (state !== 'done') throw brokeOff(error)
+}
+
 const brokeOff = (code: string) =>
   new CliError(code, 'The replay broke off. Run it again: it adds only events that are still missing.')
 

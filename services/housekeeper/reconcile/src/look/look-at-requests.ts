@@ -16,6 +16,8 @@ export interface LookDeps {
   tombstones: TombstoneStore
   /** Lets others run, and rests. */
   pause: Pause
+  /** Resolves after this time. */
+  sleep(ms: number): Promise<void>
 }
 
 /** Which of the audit objects are looked at, and what of them. */

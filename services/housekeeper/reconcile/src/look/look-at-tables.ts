@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { identityOf } from '@tributary/audited/missing-events'
 import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import {
@@ -19,6 +18,10 @@ const between_tries_ms = 500
 /** Keys without a row that are named. */
 const rowless_max = 1000
 
+/** First UTC day of an app whose raw events retention has not deleted; undefined without any that it has. */
+export const findExpired = async (clickhouse: LookDeps['clickhouse'], app_id: string): Promise<string | undefined> =>
+  (await readRawExpired(clickhouse)).get(app_id)
+
 interface LookedAtTables {
   differences: Difference[]
   /** Keys without a row, for a look at requests to find the hours of their events. */
@@ -32,17 +35,17 @@ interface LookedAtTables {
  * count more than the raw rows, it is these that are missing.
  */
 export async function lookAtTables(
-  { clickhouse, pause }: LookDeps,
+  { clickhouse, pause, sleep }: LookDeps,
   { app_id, days, settled_days }: AppDays & { settled_days: readonly string[] },
 ): Promise<LookedAtTables> {
-  const expired = (await readRawExpired(clickhouse)).get(app_id)
+  const expired = await findExpired(clickhouse, app_id)
   const erasing = await findErasingDays(clickhouse, app_id)
   const kept = days.filter((day) => !erasing.has(day) && (expired === undefined || day >= expired))
   const looked: LookedAtTables = { differences: [], rowless: new Map(), rowless_days: [] }
   for (const day of kept) {
     await pause()
     const at = { app_id, days: [day] }
-    const different = await steady(() => compareDays(clickhouse, at))
+    const different = await steady(sleep, () => compareDays(clickhouse, at))
     const surplus = different.filter(({ from, counted, expected }) => from === 'events_raw_v1' && counted > expected)
     if (new Set(surplus.map(({ table }) => table)).size > 1) {
       looked.rowless_days.push(day)
@@ -57,14 +60,14 @@ export async function lookAtTables(
       looked.differences.push({ ...{ app_id, hour_ms: Date.parse(on), store: table, expected, found, examples } })
   }
   if (expired === undefined && erasing.size === 0 && looked.rowless_days.length === 0 && days.length > 0) {
-    const received = await steady(() => compareReceived(clickhouse, app_id))
+    const received = await steady(sleep, () => compareReceived(clickhouse, app_id))
     looked.differences.push(...received.map((one) => differenceOf(app_id, one)))
   }
   return looked
 }
 
 /** What several looks in a row find alike. */
-async function steady<Found extends object>(look: () => Promise<Found[]>): Promise<Found[]> {
+async function steady<Found extends object>(sleep: LookDeps['sleep'], look: () => Promise<Found[]>): Promise<Found[]> {
   let found = await look()
   for (let again = 1; again < tries && found.length > 0; again += 1) {
     await sleep(between_tries_ms)

@@ -7,7 +7,7 @@ import { lookAtClicks } from './look-at-clicks.ts'
 import { lookAtPostbacks } from './look-at-postbacks.ts'
 import { type Chosen, type LookDeps, lookAtRequests, type NamedObject, type Rowless } from './look-at-requests.ts'
 import { lookAtDoubledRows, lookForObjects, type Received } from './look-at-rows.ts'
-import { lookAtTables } from './look-at-tables.ts'
+import { findExpired, lookAtTables } from './look-at-tables.ts'
 
 /** What is looked at of an app, or of what is no app's. Times are Unix epoch ms. */
 export interface Scope {
@@ -50,6 +50,7 @@ export async function lookAtApp(
   // Only the audit store shows when an event without a row was received: on its day, or on the next.
   const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
   const isSuspect = daysOf(suspects)
+  const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
   let before: ReadonlySet<string> = new Set()
   for (const day of [...new Set([...received.filter(isSuspect), ...whole])].toSorted()) {
     const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : scope
@@ -58,6 +59,8 @@ export async function lookAtApp(
     for (const hour of looked.hours) all.hours.add(hour)
     for (const range of dueRanges(scope, app_id, day)) {
       add(await lookAtDoubledRows(deps, range))
+      // Retention deletes objects by their day, and rows by the day of their event, which may be the next.
+      if (day < expired) continue
       // A group of requests that begins before midnight lies under the day before.
       add(await lookForObjects(deps, range, new Set([...before, ...keys])))
     }
