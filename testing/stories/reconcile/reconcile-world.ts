@@ -42,6 +42,8 @@ export function openReconciler({ world, clickhouse, pool }: Given) {
     run: (stop = new AbortController().signal) => always(stop),
     /** The job of another process. */
     another: () => reconcileHours(deps()),
+    /** The job that waits for somebody who asks. */
+    whenAsked: reconcileWhenAsked(deps()),
     /** The answer to somebody who asks. */
     async ask(asked: { since_ms?: number; app_id?: string } = {}) {
       const number = await askAwaited(pool, 'reconcile', { ...asked, request_id: 'r' }, now())

@@ -36,7 +36,7 @@ import { expect, vi } from 'vitest'
 
 const logger = pino({ level: 'silent' })
 const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 7) }])
-const admin_token = 'a-token-of-this-test-and-no-other'
+export const admin_token = 'a-token-of-this-test-and-no-other'
 const request = { actor: 'test', request_id: 'r', now_ms: 0 }
 export const patience = { timeout: 180_000, interval: 20 }
 

@@ -50,7 +50,7 @@ const addDifference = (client: Pick<Pool, 'query'>, one: Difference, now_ms: num
 /** Number of differences by store. */
 export async function countDifferences(pool: Pick<Pool, 'query'>): Promise<Map<string, number>> {
   const { rows } = await pool.query<{ store: string; count: number }>(
-    'SELECT store, count(*)::float8 AS count FROM reconcile_differences GROUP BY store',
+    'SELECT store, count(*)::float8 AS count FROM reconcile_differences GROUP BY store ORDER BY store',
   )
   return new Map(rows.map(({ store, count }) => [store, count]))
 }
