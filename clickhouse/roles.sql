@@ -278,6 +278,45 @@ GRANT
   CREATE TEMPORARY TABLE, REMOTE ON *.*
 TO tributary_eraser WITH REPLACE OPTION;
 
+-- reconciler: reads what it compares, and changes nothing.
+CREATE USER IF NOT EXISTS tributary_reconciler IDENTIFIED WITH sha256_password BY {reconciler_password:String};
+GRANT
+  SELECT ON tributary.schema_migrations_v1,
+  SELECT ON tributary.events_raw_v1,
+  SELECT ON tributary.raw_expired_v1,
+  SELECT ON tributary.events_per_day_v1,
+  SELECT ON tributary.events_received_per_day_v1,
+  SELECT ON tributary.event_installs_per_day_v1,
+  SELECT ON tributary.activity_by_day_v1,
+  SELECT ON tributary.revenue_raw_v1,
+  SELECT ON tributary.transaction_keys_v1,
+  SELECT ON tributary.transaction_claims_v1,
+  SELECT ON tributary.revenue_cancelled_v1,
+  SELECT ON tributary.money_days_v1,
+  SELECT ON tributary.event_keys_v1,
+  SELECT ON tributary.clicks_raw_v1,
+  SELECT ON tributary.installs_v1,
+  SELECT ON tributary.installs_by_day_v1,
+  SELECT ON tributary.installs_by_dimensions_v1,
+  SELECT ON tributary.installs_by_key_v1,
+  SELECT ON tributary.postbacks_raw_v1,
+  SELECT ON tributary.receipts_v1,
+  SELECT ON tributary.revenue_chosen_v1,
+  SELECT ON tributary.report_stamps_v1,
+  SELECT ON tributary.settled_installs_v1,
+  SELECT ON tributary.settled_uniques_v1,
+  SELECT ON tributary.settled_money_v1,
+  SELECT ON tributary.settled_payments_v1,
+  SELECT ON tributary.settled_cohorts_v1,
+  SELECT ON tributary.settled_campaigns_v1,
+  SELECT ON tributary.settled_clicks_v1,
+  SELECT ON tributary.settled_earnings_v1,
+  SELECT ON tributary.settled_campaign_cohorts_v1,
+  SELECT ON tributary.erased_events_v1,
+  SYSTEM SYNC REPLICA ON tributary.*,
+  SELECT ON system.replicas
+TO tributary_reconciler WITH REPLACE OPTION;
+
 -- replayer: looks up which events, clicks and postbacks a replay has to fill.
 CREATE USER IF NOT EXISTS tributary_replayer IDENTIFIED WITH sha256_password BY {replayer_password:String};
 GRANT

@@ -622,6 +622,37 @@ COMMENT ON TABLE raw_stamps IS 'times at which rows of batches count as stored, 
 COMMENT ON COLUMN raw_stamps.newest_ms IS 'the greatest that was given, Unix epoch ms';
 COMMENT ON COLUMN raw_stamps.open_ms IS 'those of batches that are not known to be over: what is complete ends before the least of them';
 
+CREATE TABLE reconcile_differences (
+  app_id text NOT NULL,
+  hour_ms bigint NOT NULL,
+  store text NOT NULL,
+  is_surplus boolean NOT NULL,
+  expected double precision NOT NULL,
+  found double precision NOT NULL,
+  examples jsonb NOT NULL,
+  found_at_ms bigint NOT NULL,
+  looked_at_ms bigint NOT NULL,
+  CONSTRAINT reconcile_differences_pkey PRIMARY KEY (app_id, hour_ms, store, is_surplus)
+);
+COMMENT ON TABLE reconcile_differences IS 'where stores differ (docs/operations.md "Reconcile"); gone when a later look finds it no more';
+COMMENT ON COLUMN reconcile_differences.app_id IS 'empty for postbacks, which name no app';
+COMMENT ON COLUMN reconcile_differences.hour_ms IS 'begin of the hour of receipt, or of the day of a figure, Unix epoch milliseconds';
+COMMENT ON COLUMN reconcile_differences.store IS 'table, topic or audit';
+COMMENT ON COLUMN reconcile_differences.is_surplus IS 'more is there than should be';
+COMMENT ON COLUMN reconcile_differences.examples IS 'texts that say where';
+COMMENT ON COLUMN reconcile_differences.found_at_ms IS 'when it was found first, Unix epoch milliseconds';
+COMMENT ON COLUMN reconcile_differences.looked_at_ms IS 'when it was looked at last, Unix epoch milliseconds';
+
+CREATE TABLE reconciled_hours (
+  app_id text NOT NULL,
+  hour_ms bigint NOT NULL,
+  objects integer NOT NULL,
+  CONSTRAINT reconciled_hours_pkey PRIMARY KEY (app_id, hour_ms)
+);
+COMMENT ON TABLE reconciled_hours IS 'hours of receipt that were compared, of the last days; the rows of an empty app: of all apps';
+COMMENT ON COLUMN reconciled_hours.hour_ms IS 'its begin, Unix epoch milliseconds';
+COMMENT ON COLUMN reconciled_hours.objects IS 'audit objects of SDK requests of the hour: with another number it is compared again';
+
 CREATE TABLE recovery_codes (
   code_hash bytea NOT NULL,
   person_id text NOT NULL,
@@ -860,6 +891,7 @@ CREATE INDEX due_receipts_of_install ON public.due_receipts USING btree (app_id,
 CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
 CREATE UNIQUE INDEX jobs_one_awaited ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = ANY (ARRAY['replay'::text, 'dead_retry'::text])));
+CREATE UNIQUE INDEX jobs_one_reconcile ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = 'reconcile'::text));
 CREATE INDEX jobs_open ON public.jobs USING btree (kind, number) WHERE (ended_at_ms IS NULL);
 CREATE INDEX known_browsers_person ON public.known_browsers USING btree (person_id, seen_at);
 CREATE INDEX links_app ON public.links USING btree (app_id, created_at);

@@ -102,6 +102,7 @@ it('answers every documented code, in the documented shape and with the document
   for (const shot of shots) wrong.push(...(await fire(standalone.url, shot, seen)))
   wrong.push(...(await slow).flat())
   await replayAtOnce()
+  await reconcileAtOnce()
   wrong.push(...(await spendRate()), ...(await spendErasures()), ...(await guessTooOften()))
   expect(wrong).toEqual([])
 
@@ -142,6 +143,15 @@ async function replayAtOnce(): Promise<void> {
   const headers = bearer(admin_token)
   const body = JSON.stringify({ source: 'log', dry_run: true })
   const shot = { route: 'POST /admin/api/v1/replays', code: 'replay_running', headers, body }
+  await Promise.all(Array.from({ length: 5 }, () => fire(standalone.url, shot, seen)))
+}
+
+/** The same for those who compare. */
+async function reconcileAtOnce(): Promise<void> {
+  const shot = {
+    ...{ route: 'POST /admin/api/v1/reconcile', code: 'reconcile_running' },
+    ...{ headers: bearer(admin_token), body: '{}' },
+  }
   await Promise.all(Array.from({ length: 5 }, () => fire(standalone.url, shot, seen)))
 }
 

@@ -6,7 +6,7 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 
 /** The same bytes of the same millisecond in one object are one postback. */
-const identityOf = ({ audit_key, received_at_ms, body }: PostbackReceived): string =>
+export const postbackIdentity = ({ audit_key, received_at_ms, body }: PostbackReceived): string =>
   `${audit_key} ${received_at_ms} ${hash('sha256', body)}`
 
 /** Those postbacks that `postbacks_raw_v1` lacks, each once. */
@@ -18,7 +18,7 @@ export async function findMissingPostbacks(
   const missing = new Map<string, PostbackReceived>()
   for (const postback of postbacks) {
     await pause()
-    missing.set(identityOf(postback), postback)
+    missing.set(postbackIdentity(postback), postback)
   }
   const days = [...new Set(postbacks.map(({ received_at_ms }) => utcDay(received_at_ms)))]
   const keys = [...new Set(postbacks.map(({ audit_key }) => audit_key))]

@@ -62,6 +62,21 @@ test('operators see what the installation says of itself, and nothing of a compa
   expect(await items(world)).toEqual(found)
 })
 
+test('operators see in which stores the reconciler has found differences, and where the first one is', async () => {
+  const operator = await signedIn('operator')
+  const values = `('app_1', 1780304400000, 'events.accepted.v1', false, 5, 3, '["event e1"]', 7, 7),
+    ('app_1', 1780308000000, 'events.accepted.v1', false, 1, 0, '[]', 9, 9)`
+  await world.query(`INSERT INTO reconcile_differences
+    (app_id, hour_ms, store, is_surplus, expected, found, examples, found_at_ms, looked_at_ms) VALUES ${values}`)
+  clock.now_ms += limits.attention_fresh_ms
+  const found = (await items(operator)).filter(({ code }) => code === 'stores_differ')
+  const message = '2 hours differ in events.accepted.v1. The first: 2026-06-01 09:00, app_1, event e1.'
+  expect(found).toMatchObject([{ message, since_ms: 7, company_id: null }])
+  await world.query('DELETE FROM reconcile_differences')
+  clock.now_ms += limits.attention_fresh_ms
+  expect((await items(operator)).map(({ code }) => code)).not.toContain('stores_differ')
+})
+
 test('people see the facts of their companies and apps, and of no other', async () => {
   const [one, other] = [await newApp(), await newApp()]
   const second = (await ask('POST', '/apps', { company_id: one.company_id, name: 'Second', platform: 'android' })).body

@@ -9,6 +9,7 @@ export const attentionDocs = {
   process_trouble: '/docs/operations#when-something-is-wrong',
   consumer_lags: '/docs/operations#watching-it',
   dead_letters: '/docs/operations#dead-letters',
+  stores_differ: '/docs/operations#reconcile',
   quota_nearly_used: '/docs/operations#monthly-quota',
   secret_ends: '/docs/operations#secrets',
   app_silent: '/docs/rules#which-code',

@@ -5,10 +5,10 @@ import type { AdminApiDeps } from '../deps.ts'
 import { listDead } from '../routes/dead-letter-routes.ts'
 import { item, type Look } from './looked.ts'
 
-type SystemDeps = Pick<AdminApiDeps, 'status' | 'broker' | 'troubles' | 'now'>
+type SystemDeps = Pick<AdminApiDeps, 'status' | 'broker' | 'troubles' | 'now' | 'pool'>
 
-/** The facts of the installation: those of `/status`, `/dead-letters` and `/health`. */
-export const systemLooks = ({ status, broker, troubles = [], now }: SystemDeps): Look[] => [
+/** The facts of the installation: those of `/status`, `/dead-letters`, `/health` and the reconciler. */
+export const systemLooks = ({ status, broker, troubles = [], now, pool }: SystemDeps): Look[] => [
   {
     codes: ['binding_down', 'consumer_lags'],
     async find() {
@@ -26,8 +26,25 @@ export const systemLooks = ({ status, broker, troubles = [], now }: SystemDeps):
         }),
       ),
   },
+  { codes: ['stores_differ'], find: () => differencesIn(pool) },
   { codes: ['process_trouble'], find: async () => troubles.flatMap((look) => look()).map(ofTrouble) },
 ]
+
+/** What the reconciler has found, by store. */
+async function differencesIn(pool: SystemDeps['pool']) {
+  const { rows } = await pool.query<{ store: string; hours: number; found_ms: number; first: string }>(
+    `SELECT store, count(*)::float8 AS hours, min(found_at_ms)::float8 AS found_ms,
+       (array_agg(concat_ws(', ', to_char(to_timestamp(hour_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), nullif(app_id, ''), examples ->> 0)
+         ORDER BY hour_ms))[1] AS first
+     FROM reconcile_differences GROUP BY store ORDER BY store`,
+  )
+  return rows.map(({ store, hours, found_ms: since_ms, first }) =>
+    item('stores_differ', {
+      ...{ since_ms, message: `${hours} hours differ in ${store}. The first: ${first}.` },
+      fix: 'See which and where: npx tributary reconcile. It says what --repair brings back.',
+    }),
+  )
+}
 
 const downOf = ({ bindings }: SystemStatus) =>
   Object.entries(bindings)

@@ -12,7 +12,7 @@ export interface ReconcilerDeps {
   pool: Pool
   masterKeys: MasterKeys
   clickhouse: Pick<Clickhouse, 'query'>
-  broker: Pick<Broker, 'groupOffsets'>
+  broker: Pick<Broker, 'groupOffsets' | 'consume'>
   audit: Pick<AuditStore, 'get' | 'list'>
   now: () => number
   logger: Logger

@@ -8,6 +8,7 @@ import { listAppFacts } from '@tributary/tenancy/companies/tenants'
 import { Gauge } from 'prom-client'
 import { comparedNames } from './compared-names.ts'
 import { type ReconcilerDeps, sleepOf } from './deps.ts'
+import { deadNames } from './look/dead-names.ts'
 import { type ActiveApp, findActive } from './look/find-active.ts'
 import { hourOf, type Looked } from './look/findings.ts'
 import { lookAtApp, lookAtCommon, type Scope } from './look/look.ts'
@@ -75,6 +76,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
       audit,
       tombstones,
       pause,
+      dead: deadNames(broker),
       sleep: (ms: number) => sleep(ms, signal),
     }
     await untilAllWritten(broker, signal)
@@ -101,7 +103,12 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
         choose: (objects) => [...due.choose(objects), ...fresh.choose(objects)],
         isDue: due.isDue,
       }
-      const of: ActiveApp = index % turns === (until_ms / hour_ms) % turns ? one : { ...one, table_days: [] }
+      const isTurn = index % turns === (until_ms / hour_ms) % turns
+      const of: ActiveApp = {
+        ...one,
+        table_days: isTurn ? one.table_days : [],
+        settled_days: one.table_days.filter((day) => day < utcDay(until_ms - 1)),
+      }
       await keep(await lookTwice(twice, [(suspects) => lookAtApp(lookDeps, scope, of, suspects)], signal))
       await recordHours(pool, app_id, due.compared(days))
       fresh.keep()

@@ -10,7 +10,7 @@ export interface LookedRange {
   until_ms: number
 }
 
-/** Keeps the differences of a range in place of those that were known of it. */
+/** Keeps differences in place of those that were known of a range. */
 export async function replaceDifferences(
   pool: Pool,
   { app_id, since_ms, until_ms }: LookedRange,

@@ -75,6 +75,7 @@ export const errorMeanings: Record<string, string> = {
   "unknown_erasure": "Nobody asked for the erasure of this install, or there is no run of this number.",
   "unknown_cv_schema": "The app has published no conversion value schema of this version.",
   "store_id_taken": "Another app has this store_id; an operator can move it.",
+  "reconcile_running": "Somebody else has the stores compared; try again when that has ended.",
   "replay_running": "The installation already runs a replay; try again later.",
   "method_not_allowed": "The path exists for the methods in Allow.",
   "uri_too_long": "The address of the request is longer than 16 KiB; the connection is closed.",

@@ -406,6 +406,13 @@ export const routes = {
       "operator"
     ]
   },
+  "reconcile": {
+    "method": "POST",
+    "path": "/admin/api/v1/reconcile",
+    "roles": [
+      "operator"
+    ]
+  },
   "requestErasure": {
     "method": "POST",
     "path": "/admin/api/v1/erasures",

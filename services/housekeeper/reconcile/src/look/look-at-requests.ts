@@ -8,6 +8,7 @@ import { topics } from '@tributary/contracts/topics'
 import { newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
+import { type DeadNames, eventName } from './dead-names.ts'
 import { hourOf, type Looked, tallied } from './findings.ts'
 
 export interface LookDeps {
@@ -18,6 +19,7 @@ export interface LookDeps {
   pause: Pause
   /** Resolves after this time. */
   sleep(ms: number): Promise<void>
+  dead: DeadNames
 }
 
 /** Which of the audit objects are looked at, and what of them. */
@@ -49,7 +51,7 @@ interface Day {
 
 /**
  * Compares the requests of an app in the audit store, those of one day, with the keys and rows that the tables have of them:
- * - an event without a key came to no writer: the log lacks it;
+ * - an event without a key came to no writer, and is no dead letter: the log lacks it;
  * - an event with a key and no row: `events_raw_v1` lacks it;
  * - an object that can't be read: `audit`.
  *
@@ -85,13 +87,14 @@ export async function lookAtRequests(
     const read = erased.isLocked(app_id) ? [] : group
     const minted = new Set(read.flatMap((one) => [...(one.minted ?? [])]))
     const counts = (key: Parameters<typeof identityOf>[0]) => !rowless.has(identityOf(key))
-    for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts }, read)) note(missing, minted)
+    for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts }, read))
+      await note(missing, minted)
     group = []
     events = 0
     bytes = 0
   }
 
-  function note({ envelope, keys: lacking }: Missing, minted: ReadonlySet<string>) {
+  async function note({ envelope, keys: lacking }: Missing, minted: ReadonlySet<string>) {
     const { received_at_ms, audit_key, install_uuid } = envelope
     for (const [at, event] of envelope.events.entries()) {
       const name = `event ${event.event_id} of install ${install_uuid} in ${audit_key}`
@@ -99,7 +102,10 @@ export async function lookAtRequests(
       if (place !== undefined) {
         rows.miss(received_at_ms, `${name}: its key is of ${place}`)
         rowless.delete(identityOf(lacking[at]!))
-      } else if (!minted.has(event.event_id as string)) log.miss(received_at_ms, name)
+        continue
+      }
+      const isDead = (await deps.dead.events()).has(eventName({ app_id, install_uuid, event_id: event.event_id }))
+      if (!isDead && !minted.has(event.event_id as string)) log.miss(received_at_ms, name)
     }
   }
 

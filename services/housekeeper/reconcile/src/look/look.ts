@@ -1,4 +1,5 @@
 import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
+import { installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { ActiveApp } from './find-active.ts'
@@ -66,17 +67,18 @@ export async function lookAtApp(
     }
     before = keys
   }
-  add(unmet(app_id, rowless))
+  add(unmet(app_id, rowless, rowless_days))
   return all
 }
 
-/** Keys without a row whose event the audit store does not have either. */
-function unmet(app_id: string, rowless: Rowless): Difference[] {
+/** Keys without a row whose event the audit store does not have either. The key of an install has no day. */
+function unmet(app_id: string, rowless: Rowless, [first_day = '']: readonly string[]): Difference[] {
   const rows = tallied(app_id, 'events_raw_v1')
   for (const [name, place] of rowless) {
-    const [, key_day = '', event_key] = name.split('/')
-    rows.expect(Date.parse(key_day))
-    rows.miss(Date.parse(key_day), `an event with the key ${event_key} of ${place}, which no audit object has`)
+    const [, key_day, event_key] = name.split('/')
+    const at_ms = Date.parse(key_day === undefined || key_day === installKeyDay ? first_day : key_day)
+    rows.expect(at_ms)
+    rows.miss(at_ms, `an event with the key ${event_key} of ${place}, which no audit object has`)
   }
   return rows.differences()
 }
