@@ -71,8 +71,8 @@ const masterKeys = openMasterKeys([masterKey])
 const withoutLinkSecrets = ['click-writer', 'install-attributor'] as const
 /** They drop what was erased. */
 const erasing = ['event-writer', 'install-finder', 'click-writer', 'install-attributor', 'install-writer'] as const
-/** And one that leaves it out of replays. */
-const readTombstones = [...erasing, 'replayer'] as const
+/** And those that leave it out of replays and comparisons. */
+const readTombstones = [...erasing, 'replayer', 'reconciler'] as const
 const denied = { code: '42501' } // insufficient_privilege
 
 let db: TestPostgres

@@ -13,28 +13,42 @@ import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engi
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
+import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { start_ms as history_ms, requests, sendAll } from '../replay/replay-requests.ts'
 import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
-import { hourOf, masterKeys, objectsBelow, openReconciler, type Reconciler, send, start_ms } from './reconcile-world.ts'
+import {
+  hourOf,
+  masterKeys,
+  objectsBelow,
+  openOwnPool,
+  openReconciler,
+  type Reconciler,
+  send,
+  start_ms,
+} from './reconcile-world.ts'
 
 const logger = pino({ level: 'silent' })
 let clickhouse: TestClickhouse
 let postgres: TestPostgres
+let own: Pool
 let world: World
 let reconciler: Reconciler
 let tenants: [Tenant, Tenant]
 beforeAll(async () => {
   ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
+  own = await openOwnPool(postgres)
 })
-afterAll(() => Promise.all([clickhouse.close(), postgres.close()]))
+afterAll(async () => {
+  await own.end()
+  await Promise.all([clickhouse.close(), postgres.close()])
+})
 beforeEach(async () => {
   await loseEvents(clickhouse, () => false)
   await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
   world = await openWorld({ clickhouse, pool: postgres.pool })
   world.clock.now_ms = start_ms
-  reconciler = openReconciler({ world, clickhouse, pool: postgres.pool })
+  reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
   tenants = [await world.newTenant(), await world.newTenant()]
 })
 afterEach(() => world.close())
@@ -232,7 +246,7 @@ test('each hour is compared once, and again when an object comes late under it',
   const read: string[] = []
   const { list } = world.audit
   const another = openReconciler({
-    ...{ clickhouse, pool: postgres.pool },
+    ...{ clickhouse, pool: own, asking: postgres.pool },
     world: {
       ...world,
       audit: {

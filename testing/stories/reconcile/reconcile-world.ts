@@ -2,12 +2,15 @@ import { randomUUID } from 'node:crypto'
 import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
 import { ReconcileProgress } from '@tributary/contracts/admin/reconcile'
 import { hour_ms, limits } from '@tributary/contracts/limits'
+import { applyServiceRoles } from '@tributary/postgres/apply-service-roles'
 import { askAwaited, awaitJob } from '@tributary/postgres/awaited-jobs'
+import { roleOf } from '@tributary/postgres/service-roles'
 import { reconcileHours } from '@tributary/reconciler/reconcile-hours'
 import { reconcileWhenAsked } from '@tributary/reconciler/reconcile-when-asked'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import type { Pool } from 'pg'
+import type { TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Tenant, World } from '../replay/replay-world.ts'
@@ -15,14 +18,24 @@ import type { Tenant, World } from '../replay/replay-world.ts'
 export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 7) }])
 export const start_ms = Date.UTC(2026, 5, 1, 9, 20)
 
+/** A pool with the rights of the reconciler, and no others. */
+export async function openOwnPool({ pool, url }: TestPostgres): Promise<Pool> {
+  await applyServiceRoles(pool, { reconciler: randomUUID() })
+  const own = new URL(url)
+  own.searchParams.set('options', `-c role=${roleOf('reconciler')}`)
+  return new PgPool({ connectionString: own.href, max: 5 })
+}
+
 interface Given {
   world: World
   clickhouse: TestClickhouse
   pool: Pool
+  /** Asks for work as admin-api does. */
+  asking: Pool
 }
 
 /** A reconciler over a world, which waits for nobody. `between` is called before each second look. */
-export function openReconciler({ world, clickhouse, pool }: Given) {
+export function openReconciler({ world, clickhouse, pool, asking }: Given) {
   const registry = new Registry()
   const said: Record<string, unknown>[] = []
   const logger = pino({ base: null }, { write: (line: string) => said.push(JSON.parse(line)) })
@@ -46,10 +59,10 @@ export function openReconciler({ world, clickhouse, pool }: Given) {
     whenAsked: reconcileWhenAsked(deps()),
     /** The answer to somebody who asks. */
     async ask(asked: { since_ms?: number; app_id?: string } = {}) {
-      const number = await askAwaited(pool, 'reconcile', { ...asked, request_id: 'r' }, now())
+      const number = await askAwaited(asking, 'reconcile', { ...asked, request_id: 'r' }, now())
       if (number === null) throw new Error('somebody else asks')
       await reconcileWhenAsked(deps())(new AbortController().signal)
-      const { progress } = await awaitJob(pool, number)
+      const { progress } = await awaitJob(asking, number)
       return ReconcileProgress.parse(progress)
     },
     /** What is known to differ. */

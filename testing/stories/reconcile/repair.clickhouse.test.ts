@@ -21,11 +21,12 @@ import { createAppleTwin } from '@tributary/testing/postback/apple-twin'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { noLateDays } from '@tributary/testing/twins/no-late-days'
+import type { Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { admin_token, loseEvents, openWorld, patience, type Tenant, type World } from '../replay/replay-world.ts'
-import { hourOf, openReconciler, type Reconciler, send } from './reconcile-world.ts'
+import { hourOf, openOwnPool, openReconciler, type Reconciler, send } from './reconcile-world.ts'
 
 const logger = pino({ level: 'silent' })
 const apple = createAppleTwin()
@@ -33,19 +34,24 @@ const day = utcDay(Date.now() - 2 * day_ms)
 const start_ms = Date.parse(`${day}T09:20:00Z`)
 let clickhouse: TestClickhouse
 let postgres: TestPostgres
+let own: Pool
 let world: World
 let reconciler: Reconciler
 let tenant: Tenant
 let running: (RunningConsumer | ReturnType<typeof every>)[]
 beforeAll(async () => {
   ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
+  own = await openOwnPool(postgres)
 })
-afterAll(() => Promise.all([clickhouse.close(), postgres.close()]))
+afterAll(async () => {
+  await own.end()
+  await Promise.all([clickhouse.close(), postgres.close()])
+})
 beforeEach(async () => {
   await loseEvents(clickhouse, () => false)
   world = await openWorld({ clickhouse, pool: postgres.pool })
   world.clock.now_ms = start_ms
-  reconciler = openReconciler({ world, clickhouse, pool: postgres.pool })
+  reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
   tenant = await world.newTenant()
   const { broker, audit } = world
   const now = () => world.clock.now_ms

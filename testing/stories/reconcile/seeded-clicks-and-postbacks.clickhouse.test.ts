@@ -9,25 +9,31 @@ import { archiveClicks } from '@tributary/tables/attribution/click-archive'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import type { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
-import { hourOf, objectsBelow, openReconciler, type Reconciler } from './reconcile-world.ts'
+import { hourOf, objectsBelow, openOwnPool, openReconciler, type Reconciler } from './reconcile-world.ts'
 
 let clickhouse: TestClickhouse
 let postgres: TestPostgres
+let own: Pool
 let world: World
 let reconciler: Reconciler
 let tenants: Tenant[]
 beforeAll(async () => {
   ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
+  own = await openOwnPool(postgres)
 })
-afterAll(() => Promise.all([clickhouse.close(), postgres.close()]))
+afterAll(async () => {
+  await own.end()
+  await Promise.all([clickhouse.close(), postgres.close()])
+})
 beforeEach(async () => {
   await loseEvents(clickhouse, () => false)
   await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
   world = await openWorld({ clickhouse, pool: postgres.pool })
   world.clock.now_ms = start_ms
-  reconciler = openReconciler({ world, clickhouse, pool: postgres.pool })
+  reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
   tenants = [await world.newTenant(), await world.newTenant()]
 })
 afterEach(() => world.close())

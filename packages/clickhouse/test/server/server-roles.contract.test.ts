@@ -77,6 +77,7 @@ it('lets the report API read and nothing else', () => {
 it.each([
   ['admin_api', ['SELECT, INSERT ON tributary.costs_v1']],
   ['replayer', []],
+  ['reconciler', []],
 ])('lets %s write no more than costs', (user, written) => {
   const rights = rightsOf(`tributary_${user}`).filter((right) => !written.includes(right))
   expect(rights.length).toBeGreaterThan(3)

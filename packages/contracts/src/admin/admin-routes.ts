@@ -15,7 +15,6 @@ import { oidcRoutes } from './people/oidc.ts'
 import { ownAccountRoutes } from './people/own-account.ts'
 import { peopleRoutes } from './people/people.ts'
 import { signInRoutes } from './people/sign-in.ts'
-import { reconcileRoutes } from './reconcile.ts'
 import { retentionRoutes } from './retention.ts'
 import { rowRoutes } from './rows/row-routes.ts'
 import { serverKeyRoutes } from './server-keys.ts'
@@ -24,6 +23,7 @@ import { savedViewRoutes } from './shared/saved-views.ts'
 import { storedDataRoutes } from './stored-data.ts'
 import { storeRoutes } from './stores/store-credentials.ts'
 import { systemRoutes } from './system.ts'
+import { reconcileRoutes } from './upkeep/reconcile.ts'
 
 /** The routes that admin-api answers. */
 export const managingRoutes = {

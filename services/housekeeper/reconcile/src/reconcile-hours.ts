@@ -28,7 +28,7 @@ import { addDifferences, countDifferences, findOpenDays } from './stored-differe
 
 /** Hours that are caught up at a time, after a stop. Older ones are compared by the command alone. */
 const caught_up_ms_max = 7 * day_ms
-/** Apps whose tables a run compares; they come by turns. */
+/** Apps whose tables a run compares; they come by rounds. */
 const table_apps_max = 30
 /** Days with differences that a run looks at again, and how long it leaves one alone. */
 const open_days_max = 5
@@ -92,7 +92,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
     const active = await findActive(lookDeps, { apps, days, table_days: table_days.filter((day) => day !== '') })
     const first_ms = newest === null ? from_ms : 0
     const twice = { broker, sleep }
-    const turns = Math.ceil(active.length / table_apps_max)
+    const rounds = Math.ceil(active.length / table_apps_max)
     for (const [index, one] of active.entries()) {
       const { app_id } = one.app
       const due = dueHours(known.get(app_id), first_ms, until_ms)
@@ -103,10 +103,10 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
         choose: (objects) => [...due.choose(objects), ...fresh.choose(objects)],
         isDue: due.isDue,
       }
-      const isTurn = index % turns === (until_ms / hour_ms) % turns
+      const isChosen = index % rounds === (until_ms / hour_ms) % rounds
       const of: ActiveApp = {
         ...one,
-        table_days: isTurn ? one.table_days : [],
+        table_days: isChosen ? one.table_days : [],
         settled_days: one.table_days.filter((day) => day < utcDay(until_ms - 1)),
       }
       await keep(await lookTwice(twice, [(suspects) => lookAtApp(lookDeps, scope, of, suspects)], signal))
@@ -180,7 +180,7 @@ function dueHours(known: ReconciledHours = new Map(), first_ms: number, until_ms
   }
 }
 
-/** A day of events before yesterday: each hour another one, so that all come by turns. Empty without any. */
+/** A day of events before yesterday: each hour another one, so that all come by rounds. Empty without any. */
 async function oldDay({ clickhouse }: ReconcilerDeps, until_ms: number): Promise<string> {
   const rows = await clickhouse.query<{ on: string }>(
     `SELECT DISTINCT toString(day) AS on FROM events_per_day_v1

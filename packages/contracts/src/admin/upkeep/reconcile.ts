@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Routes } from '../routes/route.ts'
+import type { Routes } from '../../routes/route.ts'
 
 const StartReconcile = z.strictObject({
   since_ms: z
