@@ -55,6 +55,7 @@ const night: readonly Program[] = [
   ['testing/fleet/main.ts', '--minutes', '60', '--accidents'],
   ['testing/fleet/main.ts', '--attribution'],
   ['testing/oracle/main.ts', '1000'],
+  ['testing/statements/main.ts', '--check'],
 ]
 
 if (values.help) console.info(help)

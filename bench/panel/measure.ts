@@ -49,7 +49,9 @@ export async function measureFirstNumbers(site: Site, slowdown: number, rounds: 
 
 async function gzipLength(address: string): Promise<number> {
   const answer = await fetch(address, { headers: { 'accept-encoding': 'gzip' } })
-  return Number(answer.headers.get('content-length'))
+  const bytes = Number(answer.headers.get('content-length'))
+  if (bytes === 0) throw new Error(`${address} says no length`)
+  return bytes
 }
 
 /** How long each click or key took until the page showed something (Event Timing, in steps of 8 ms). */

@@ -9,8 +9,7 @@ import { measureBuild, measureFirstNumbers, measureInteractions, measureLive, me
 import type { Site } from './site.ts'
 
 const day_ms = 86_400_000
-const kib = 1024
-const mib = 1024 * kib
+const mib = 1024 * 1024
 
 /** Measures what a person in front of the panel waits for, in Chromium. */
 export const bench: Bench = {
@@ -31,8 +30,6 @@ export const bench: Bench = {
       const live = await measureLive(site, numberArgument(args, 'live-seconds', 60))
       const first_ms = percentile(first.shown_ms, 0.5)
       const rows: BenchRow[] = [
-        { what: 'build, s', measured: rounded(build_s) },
-        { what: 'scripts before the first numbers, KiB gzip', measured: rounded(first.script_bytes / kib) },
         {
           what: `first numbers at ${slowdown}x slower CPU, median of ${first.shown_ms.length}, ms`,
           measured: rounded(first_ms),

@@ -32,7 +32,7 @@ export const dashboards: Dashboard[] = [
       },
       {
         title: 'Share of requests that we refuse',
-        meaning: 'Answers 500 and 503 among all. Above 1 % an alert fires.',
+        meaning: 'Answers 500 and 503 among all. An alert fires where 1 % of a route are `unavailable`.',
         unit: 'percentunit',
         kind: 'stat',
         queries: [
@@ -172,7 +172,7 @@ export const dashboards: Dashboard[] = [
         meaning: 'What reconciliation found. Anything but 0 is a fault.',
         unit: 'short',
         kind: 'stat',
-        queries: [['sum by (store) (tributary_reconcile_differences)', '{{store}}']],
+        queries: [['max by (store) (tributary_reconcile_differences)', '{{store}}']],
       },
       {
         title: 'How old the comparison is',

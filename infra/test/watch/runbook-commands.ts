@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { commands as programCommands } from '../../../packages/cli/src/program.ts'
 import { read, root } from './watch-files.ts'
 
 const folder = 'docs/runbooks'
@@ -19,6 +18,3 @@ export const commands = [
     ),
   ),
 ].sort()
-
-/** Commands of a change that is on its way, as long as the program has none of the name. */
-export const pendingCommands = ['reconcile'].filter((name) => !Object.hasOwn(programCommands, name))

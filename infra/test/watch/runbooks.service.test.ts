@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { tributary } from '../../../packages/cli/test/run-tributary.ts'
-import { commands, pendingCommands, runbooks } from './runbook-commands.ts'
+import { commands, runbooks } from './runbook-commands.ts'
 import { alerts, read } from './watch-files.ts'
 
 const sections = ['**What it means.**', '**What users see.**', '## Look', '## End it', '## It is over when']
@@ -55,29 +55,26 @@ async function helpOf(words: readonly string[]): Promise<{ path: string; help: s
 
 it('finds commands', () => expect(commands.length).toBeGreaterThan(40))
 
-describe.each(commands.filter((command) => !pendingCommands.includes(command.split(' ')[0]!)))(
-  'npx tributary %s',
-  (command) => {
-    it('is a command with these options and arguments', async () => {
-      const words = command.split(' ')
-      const { path, help } = await helpOf(words)
-      const given = words.slice(path.split(' ').length)
-      const options = [...help.matchAll(/^ +(?:-\w, )?(--[\w-]+)( <)?/gm)].map(([, name = '', value]) => ({
-        name,
-        value,
-      }))
-      let positional = 0
-      for (let at = 0; at < given.length; at += 1) {
-        const option = options.find(({ name }) => name === given[at])
-        if (given[at]!.startsWith('-')) expect(option, `${given[at]} of ${path}`).toBeDefined()
-        else positional += 1
-        if (option?.value) at += 1
-      }
-      const usage = help.split('\n')[0]!
-      const wanted = usage.match(/<\w+>/g)?.length ?? 0
-      const asksForHelp = given.includes('--help')
-      expect(usage.includes('[command]') && !asksForHelp, 'a group of commands').toBe(false)
-      if (!asksForHelp) expect(positional, usage).toBe(wanted)
-    })
-  },
-)
+describe.each(commands)('npx tributary %s', (command) => {
+  it('is a command with these options and arguments', async () => {
+    const words = command.split(' ')
+    const { path, help } = await helpOf(words)
+    const given = words.slice(path.split(' ').length)
+    const options = [...help.matchAll(/^ +(?:-\w, )?(--[\w-]+)( <)?/gm)].map(([, name = '', value]) => ({
+      name,
+      value,
+    }))
+    let positional = 0
+    for (let at = 0; at < given.length; at += 1) {
+      const option = options.find(({ name }) => name === given[at])
+      if (given[at]!.startsWith('-')) expect(option, `${given[at]} of ${path}`).toBeDefined()
+      else positional += 1
+      if (option?.value) at += 1
+    }
+    const usage = help.split('\n')[0]!
+    const wanted = usage.match(/<\w+>/g)?.length ?? 0
+    const asksForHelp = given.includes('--help')
+    expect(usage.includes('[command]') && !asksForHelp, 'a group of commands').toBe(false)
+    if (!asksForHelp) expect(positional, usage).toBe(wanted)
+  })
+})

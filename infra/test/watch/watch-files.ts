@@ -26,8 +26,6 @@ export const documented = new Map(
   ]),
 )
 
-/** Metrics of a change that is on its way: what docs/metrics.md says of them goes before this. */
-const pending = { tributary_reconcile_differences: ['store'], tributary_reconcile_behind_seconds: [] }
 /** Metrics of others: of Prometheus, of Node's client, and of HAProxy. */
 const others: Record<string, string[]> = {
   up: [],
@@ -36,7 +34,7 @@ const others: Record<string, string[]> = {
   process_resident_memory_bytes: [],
   nodejs_eventloop_lag_p99_seconds: [],
 }
-export const known = new Map<string, string[]>([...Object.entries({ ...pending, ...others }), ...documented])
+export const known = new Map<string, string[]>([...Object.entries(others), ...documented])
 
 /** Labels that Prometheus adds to each series by where it found it (infra/prometheus/prometheus.yml). */
 const ofTarget = ['instance', 'job', 'service']

@@ -40,7 +40,7 @@ export function tryClickhouse(statements: readonly RecordedStatement[] = readSta
   }
   const parameters = { replicated, ...(on_cluster !== undefined && { on_cluster }) }
   return withService(async (service) => {
-    const server = await open('default', service)
+    const server = await open('system', service)
     const database = `tributary_doctor_${randomBytes(6).toString('hex')}`
     const everywhere = on_cluster === undefined ? '' : ` ON CLUSTER ${textLiteral(on_cluster)}`
     const version = await server.query<{ version: string }>('SELECT version() AS version')
@@ -48,27 +48,40 @@ export function tryClickhouse(statements: readonly RecordedStatement[] = readSta
     try {
       await server.command(`CREATE DATABASE ${database}${everywhere}`)
     } catch (error) {
-      return [failed('clickhouse', `${found}: ${said(error)}`, help.make)]
+      return [failed('clickhouse', `${found}: ${errorText(error)}`, help.make)]
     }
-    try {
-      const scratch = await open(database, service)
-      const made = await migrateClickhouse({ clickhouse: scratch, parameters }).catch((error: unknown) => said(error))
-      if (typeof made === 'string') return [failed('clickhouse schema', `${found}: ${made}`, help.schema)]
-      return [
-        passed('clickhouse schema', `${found}, ${made.length} migrations`),
-        ...(await trySending(scratch, statements)),
-        await tryTwice(scratch, statements),
-      ]
-    } finally {
-      await server.command(`DROP DATABASE ${database}${everywhere} SYNC`)
-    }
+    const checks = await tryIn(() => open(database, service), parameters, statements, found)
+    const dropped = await server.command(`DROP DATABASE ${database}${everywhere} SYNC`).then(() => null, errorText)
+    if (dropped !== null)
+      checks.push(failed('clickhouse', `${database} is still there: ${dropped}`, `Drop it: DROP DATABASE ${database}`))
+    return checks
   })
+}
+
+async function tryIn(
+  openScratch: () => Promise<Clickhouse>,
+  parameters: Parameters<typeof migrateClickhouse>[0]['parameters'] & {},
+  statements: readonly RecordedStatement[],
+  found: string,
+): Promise<Check[]> {
+  try {
+    const clickhouse = await openScratch()
+    const made = await migrateClickhouse({ clickhouse, parameters })
+    return [
+      passed('clickhouse schema', `${found}, ${made.length} migrations`),
+      // First, on fresh tables: recorded statements also delete and change rows.
+      await tryTwice(clickhouse, statements),
+      ...(await trySending(clickhouse, statements)),
+    ]
+  } catch (error) {
+    return [failed('clickhouse schema', `${found}: ${errorText(error)}`, help.schema)]
+  }
 }
 
 async function trySending(clickhouse: Clickhouse, statements: readonly RecordedStatement[]): Promise<Check[]> {
   const refused: Check[] = []
   for (const [n, statement] of statements.entries()) {
-    const error = await send(clickhouse, statement, `doctor/${n}`).then(() => null, said)
+    const error = await send(clickhouse, statement, `doctor/${n}`).then(() => null, errorText)
     const shown = statement.sql.replaceAll(/\s+/g, ' ').trim().slice(0, 160)
     if (error !== null) refused.push(failed(`clickhouse: ${statement.by}`, `${shown}: ${error}`, help.statement))
   }
@@ -98,20 +111,18 @@ async function tryTwice(clickhouse: Clickhouse, statements: readonly RecordedSta
     const [row] = await clickhouse.query<{ rows: number }>('SELECT toUInt32(count()) AS rows FROM events_raw_v1')
     return row?.rows ?? 0
   }
-  const before = await count()
   try {
     for (let times = 0; times < 2; times += 1) await send(clickhouse, event, 'doctor/once')
-    const after = await count()
-    if (after !== before + 1)
-      return failed(name, `an insert that was repeated left ${after - before} rows in events_raw_v1`, help.once)
+    const rows = await count()
+    if (rows !== 1) return failed(name, `an insert that was repeated left ${rows} rows in events_raw_v1`, help.once)
     const differing = await findDifferences(clickhouse, [])
     const [first] = differing
     if (first === undefined) return passed(name, 'a repeated insert counts once, in its table and behind each view')
     return failed(name, `${first.table} counts ${first.counted} instead of ${first.expected}`, help.once)
   } catch (error) {
-    return failed(name, said(error), help.once)
+    return failed(name, errorText(error), help.once)
   }
 }
 
 /** What the engine says, in one line. */
-const said = (error: unknown): string => String((error as Error)?.message ?? error).split('\n')[0] ?? ''
+const errorText = (error: unknown): string => String((error as Error)?.message ?? error).split('\n')[0] ?? ''

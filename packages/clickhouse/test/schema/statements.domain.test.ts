@@ -12,8 +12,9 @@ it('records statements of files that there are', () => {
   expect([...senders].filter((file) => !existsSync(join(root, file)))).toEqual([])
 })
 
-it('records an insert or a command for each table that a service writes', () => {
+it('records statements about every table', () => {
   const texts = statements.map(({ sql }) => sql)
-  const unseen = Object.keys(tables).filter((table) => !texts.some((sql) => new RegExp(`\\b${table}\\b`).test(sql)))
+  const made = Object.keys(tables).filter((table) => table !== 'schema_migrations_v1')
+  const unseen = made.filter((table) => !texts.some((sql) => new RegExp(`\\b${table}\\b`).test(sql)))
   expect(unseen).toEqual([])
 })

@@ -18,6 +18,8 @@ const nothing: StreamState = { state: 'connecting', gap: 0, end: null }
 interface Taker<Message> {
   /** Called before the first message of a stream. */
   begin(): void
+  /** Called when the connection is gone; it may come back by itself. */
+  lost?(): void
   take(message: Exclude<Message, Control>): void
 }
 
@@ -28,7 +30,9 @@ export function useStream<Message extends { kind: string }>(
 ): StreamState {
   const [stream, setStream] = useState(nothing)
   const newest = useRef(taker)
-  newest.current = taker
+  useEffect(() => {
+    newest.current = taker
+  })
   const client = useQueryClient()
   const visible = useVisible()
   useEffect(() => {
@@ -39,6 +43,7 @@ export function useStream<Message extends { kind: string }>(
     source.onopen = () => setStream((now) => ({ ...now, state: 'open' }))
     source.onerror = () => {
       setStream((now) => ({ ...now, state: 'closed' }))
+      newest.current.lost?.()
       // An ended session answers 401, which an EventSource does not show.
       void client.invalidateQueries(meQuery)
     }

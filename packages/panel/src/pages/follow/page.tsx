@@ -13,7 +13,7 @@ import { PageLink } from '../../shell/page-link.tsx'
 import { useApp } from '../../shell/session.ts'
 import { useSetWords, useWords } from '../../shell/words.ts'
 import { type Link, useLinks } from '../links/query.ts'
-import { momentOf } from './chart.ts'
+import { momentOf } from './moments.ts'
 import { type Step, type Subject, useFollow } from './query.ts'
 import { texts } from './texts.ts'
 

@@ -27,6 +27,7 @@ export function useFollow(app_id: string, subject: Subject): Followed {
       setReady(false)
       setSteps([])
     },
+    lost: () => setReady(false),
     take(message) {
       if (message.kind === 'following') return setReady(true)
       counted.current += 1
