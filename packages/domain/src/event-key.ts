@@ -41,11 +41,17 @@ interface EventName {
   of_store?: boolean
 }
 
+// Neighbours in a log usually have the same day.
+let last: { key_day: string; days: readonly string[] } = { key_day: installKeyDay, days: [installKeyDay] }
+
 /** The key days on which another event with the same key makes this one a duplicate: its own and both neighbours. */
-export function duplicateDays(key_day: string): string[] {
+export function duplicateDays(key_day: string): readonly string[] {
   if (key_day === installKeyDay) return [key_day]
-  const at_ms = Date.parse(key_day)
-  return [at_ms - day_ms, at_ms, at_ms + day_ms].map(utcDay)
+  if (key_day !== last.key_day) {
+    const at_ms = Date.parse(key_day)
+    last = { key_day, days: [at_ms - day_ms, at_ms, at_ms + day_ms].map(utcDay) }
+  }
+  return last.days
 }
 
 /** No money, or money of no transaction. */

@@ -1,8 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { createPauses, type Pause } from '@tributary/service-kit/service/pauses'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 
-/** Work between two rests, ms of a core. */
+/** Time between two rests, ms. */
 const slice_ms = 5
 
 export interface Pace {
@@ -17,24 +17,22 @@ export interface Pace {
  * statements: the work is never more than that.
  */
 export function createPace(share: number, signal: AbortSignal): Pace {
-  const yielding = createPauses()
   let cpu = process.cpuUsage()
+  let since_ms = performance.now()
   let statements_ms = 0
 
   async function rest(): Promise<void> {
+    await nextTurn()
     const { user, system } = process.cpuUsage(cpu)
     const busy_ms = Math.max((user + system) / 1000, statements_ms)
-    if (busy_ms < slice_ms) return
-    await sleep(busy_ms * (1 / share - 1), undefined, { signal })
+    if (share < 1) await sleep(busy_ms * (1 / share - 1), undefined, { signal })
     cpu = process.cpuUsage()
+    since_ms = performance.now()
     statements_ms = 0
   }
 
   return {
-    async pause() {
-      await yielding()
-      await rest()
-    },
+    pause: () => (performance.now() - since_ms < slice_ms ? undefined : rest()),
     paced: (clickhouse) => ({
       async query(sql, params) {
         const began_ms = performance.now()

@@ -2,7 +2,7 @@ import { requestDays, sdkDays, serverApps } from '@tributary/audit-store/audit-d
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { ofApps } from '@tributary/contracts/tables'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
-import type { LookDeps } from './look-at-requests.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** An app with something to compare. Days are UTC dates, ascending. */
 export interface ActiveApp {

@@ -30,6 +30,17 @@ export const hourOf = (ms: number): number => Math.floor(ms / hour_ms) * hour_ms
 export const nameOf = ({ app_id, hour_ms, store, expected, found }: Difference): string =>
   `${app_id}/${hour_ms}/${store}/${found > expected}`
 
+/** Differences of one name as one. */
+export function merged(differences: readonly Difference[]): Difference[] {
+  const byName = Map.groupBy(differences, nameOf)
+  return [...byName.values()].map((some) => {
+    const expected = Math.max(...some.map((one) => one.expected))
+    const off = some.reduce((sum, one) => sum + one.found - one.expected, 0)
+    const examples = some.flatMap((one) => one.examples).slice(0, examples_max)
+    return { ...some[0]!, expected, found: expected + off, examples }
+  })
+}
+
 /** Things of one kind by hour: how many there should be, and which are not as they should. */
 export interface Tallied {
   /** Counts what should be there. */

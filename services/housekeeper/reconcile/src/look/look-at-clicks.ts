@@ -4,7 +4,8 @@ import { newestTombstones, wasClickErased } from '@tributary/domain/erasure/tomb
 import { archivesFrom, readArchive } from '@tributary/tables/attribution/click-archive'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { hourOf, type Looked, type Tallied, tallied } from './findings.ts'
-import type { Chosen, LookDeps } from './look-at-requests.ts'
+import type { Chosen } from './look-at-requests.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** Days of archives to look at, and the apps whose clicks are compared. */
 export interface ChosenClicks extends Chosen {

@@ -3,7 +3,8 @@ import { readPostbackObjects } from '@tributary/audited/read-postbacks'
 import type { Reading } from '@tributary/audited/reading'
 import { type PostbackReceived, postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
 import { hourOf, type Looked, tallied } from './findings.ts'
-import { type Chosen, type LookDeps, listObjects } from './look-at-requests.ts'
+import { type Chosen, listObjects } from './look-at-requests.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** Postbacks that one statement looks up. */
 const postbacks_together = 500

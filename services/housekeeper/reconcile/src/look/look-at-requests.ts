@@ -3,24 +3,14 @@ import type { AuditStore, StoredObject } from '@tributary/audit-store/audit-stor
 import { findMissing, identityOf, type Missing, type ReadEnvelope } from '@tributary/audited/missing-events'
 import { readRequests } from '@tributary/audited/read-requests'
 import type { Reading } from '@tributary/audited/reading'
-import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { topics } from '@tributary/contracts/topics'
-import { newestTombstones, type TombstoneStore } from '@tributary/domain/erasure/tombstones'
+import { newestTombstones } from '@tributary/domain/erasure/tombstones'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
-import { type DeadNames, eventName } from './dead-names.ts'
+import { eventName } from './dead-names.ts'
 import { hourOf, type Looked, tallied } from './findings.ts'
-
-export interface LookDeps {
-  clickhouse: Pick<Clickhouse, 'query'>
-  audit: Pick<AuditStore, 'get' | 'list'>
-  tombstones: TombstoneStore
-  /** Lets others run, and rests. */
-  pause: Pause
-  /** Resolves after this time. */
-  sleep(ms: number): Promise<void>
-  dead: DeadNames
-}
+import { findNamed, type NamedByRows, type Received } from './look-at-rows.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** Which of the audit objects are looked at, and what of them. */
 export interface Chosen {
@@ -43,6 +33,12 @@ export type Rowless = Map<string, string>
 const group_events = 5000
 const group_bytes = 4 * 1024 * 1024
 
+/** What was found, keys of all objects of the day, and the objects that rows of its due hours name. */
+interface LookedAtRequests extends Looked {
+  keys: Set<string>
+  named: Map<string, NamedByRows>
+}
+
 interface Day {
   app: AppFacts & { app_id: string }
   /** UTC date. */
@@ -55,14 +51,16 @@ interface Day {
  * - an event with a key and no row: `events_raw_v1` lacks it;
  * - an object that can't be read: `audit`.
  *
+ * An object that as many different events name in `events_raw_v1` as it holds has all of them there: nothing of it is looked up.
+ *
  * Events whose id the gateway made are left out where the log lacks them: a client that was answered 503 sent them again under another one.
  */
 export async function lookAtRequests(
   deps: LookDeps,
   { app, day }: Day,
-  chosen: Chosen,
+  chosen: Chosen & { ranges(): readonly Received[] },
   rowless: Rowless,
-): Promise<Looked & { keys: Set<string> }> {
+): Promise<LookedAtRequests> {
   const { audit, clickhouse, pause } = deps
   const { app_id } = app
   const log = tallied(app_id, topics.eventsAccepted.name)
@@ -77,8 +75,9 @@ export async function lookAtRequests(
       unread.miss(receivedBy(key) ?? Date.parse(day), `${key} can't be read`)
     },
   }
+  /** Envelopes of the object at hand, and of those before that are looked up. */
+  let object: ReadEnvelope[] = []
   let group: ReadEnvelope[] = []
-  let events = 0
   let bytes = 0
 
   async function lookUp() {
@@ -90,7 +89,6 @@ export async function lookAtRequests(
     for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts }, read))
       await note(missing, minted)
     group = []
-    events = 0
     bytes = 0
   }
 
@@ -109,26 +107,43 @@ export async function lookAtRequests(
     }
   }
 
-  for (const { source, folder } of dayFolders(app_id, app.company_id, day)) {
+  async function closeObject(audit_key: string | undefined) {
+    if (audit_key !== undefined && (named.get(audit_key)?.events ?? 0) < eventsOf(object)) group.push(...object)
+    object = []
+    if (eventsOf(group) >= group_events || bytes >= group_bytes) await lookUp()
+  }
+
+  const folders = dayFolders(app_id, app.company_id, day)
+  const chosenOf = new Map<string, readonly NamedObject[]>()
+  for (const { folder } of folders) {
     const listed = await listObjects(audit, folder, pause)
     for (const { key } of listed) if (key !== null) keys.add(key)
-    const objects = chosen.choose(listed)
+    chosenOf.set(folder, chosen.choose(listed))
+  }
+  const named = await findNamed(deps, chosen.ranges())
+  for (const { source, folder } of folders) {
+    const objects = chosenOf.get(folder)!
     for (const { received_at_ms } of objects) unread.expect(received_at_ms ?? Date.parse(day))
     const isChosen = (at_ms: number) => at_ms >= chosen.since_ms
     const requests = readRequests({ audit, reading, pause }, { app, source, objects }, isChosen)
+    let at_hand: string | undefined
     for await (const { received_at_ms, envelopes, size } of requests) {
-      const count = envelopes.reduce((sum, { envelope }) => sum + envelope.events.length, 0)
+      const audit_key = envelopes[0]?.envelope.audit_key
+      if (audit_key !== at_hand) await closeObject(at_hand)
+      at_hand = audit_key
       hours.add(`${app_id}/${hourOf(received_at_ms)}`)
-      for (const one of [log, rows]) one.expect(received_at_ms, count)
-      group.push(...envelopes)
-      events += count
+      for (const one of [log, rows]) one.expect(received_at_ms, eventsOf(envelopes))
+      object.push(...envelopes)
       bytes += size
-      if (events >= group_events || bytes >= group_bytes) await lookUp()
     }
+    await closeObject(at_hand)
   }
   await lookUp()
-  return { differences: [log, rows, unread].flatMap((one) => one.differences()), hours, keys }
+  return { differences: [log, rows, unread].flatMap((one) => one.differences()), hours, keys, named }
 }
+
+const eventsOf = (envelopes: readonly ReadEnvelope[]): number =>
+  envelopes.reduce((sum, { envelope }) => sum + envelope.events.length, 0)
 
 const timedName = /\/(\d{1,15})-[^/]*\.jsonl\.gz$/
 const receivedBy = (key: string): number | null => {

@@ -2,7 +2,7 @@ import { textLiteral } from '@tributary/clickhouse/literals'
 import { day_ms } from '@tributary/contracts/limits'
 import { comparingSettings } from '@tributary/tables/repair/compare-days'
 import { type Difference, tallied } from './findings.ts'
-import type { LookDeps } from './look-at-requests.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** Rows of an app that were received in a time, Unix epoch ms. */
 export interface Received {
@@ -41,27 +41,50 @@ export async function lookAtDoubledRows({ clickhouse }: LookDeps, received: Rece
   return doubled.differences()
 }
 
-/** Audit objects that rows of `events_raw_v1` name and that are not there. `known` are names of objects that are. */
+/** What rows say of the audit object that they name. */
+export interface NamedByRows {
+  /** The first of them was received, Unix epoch ms. */
+  at_ms: number
+  rows: number
+  /** Different events among them. */
+  events: number
+}
+
+/** The audit objects that rows of some times name, by audit key. */
+export async function findNamed(
+  { clickhouse }: Pick<LookDeps, 'clickhouse'>,
+  ranges: readonly Received[],
+): Promise<Map<string, NamedByRows>> {
+  const named = new Map<string, NamedByRows>()
+  for (const range of ranges) {
+    for (let after = ''; ; ) {
+      const page = await clickhouse.query<NamedByRows & { audit_key: string }>(
+        `SELECT audit_key, min(received_at_ms) AS at_ms, count() AS rows, uniqExact(key_day, event_key) AS events
+         FROM events_raw_v1 WHERE ${receivedSql(range)} AND source != 'store' AND audit_key > ${textLiteral(after)}
+         GROUP BY audit_key ORDER BY audit_key LIMIT ${names_together} SETTINGS ${comparingSettings}`,
+      )
+      for (const { audit_key, ...of } of page) named.set(audit_key, of)
+      if (page.length < names_together) break
+      after = page.at(-1)!.audit_key
+    }
+  }
+  return named
+}
+
+/** Audit objects that rows name and that are not there. `known` are keys of objects that are. */
 export async function lookForObjects(
-  { clickhouse, audit, pause }: LookDeps,
-  received: Received,
+  { audit, pause }: LookDeps,
+  app_id: string,
+  named: ReadonlyMap<string, NamedByRows>,
   known: ReadonlySet<string>,
 ): Promise<Difference[]> {
-  const objects = tallied(received.app_id, 'audit')
-  for (let after = ''; ; ) {
-    const named = await clickhouse.query<{ audit_key: string; at_ms: number; rows: number }>(
-      `SELECT audit_key, min(received_at_ms) AS at_ms, count() AS rows FROM events_raw_v1
-       WHERE ${receivedSql(received)} AND source != 'store' AND audit_key > ${textLiteral(after)}
-       GROUP BY audit_key ORDER BY audit_key LIMIT ${names_together} SETTINGS ${comparingSettings}`,
-    )
-    for (const { audit_key, at_ms, rows } of named) {
-      await pause()
-      objects.expect(at_ms)
-      const key = audit_key.startsWith('audit/') ? audit_key : `${received.app_id}/${audit_key}`
-      if (known.has(key) || (await audit.get(key)) !== null) continue
-      objects.miss(at_ms, `${audit_key} is not there, and ${rows} rows name it`)
-    }
-    if (named.length < names_together) return objects.differences()
-    after = named.at(-1)!.audit_key
+  const objects = tallied(app_id, 'audit')
+  for (const [audit_key, { at_ms, rows }] of named) {
+    await pause()
+    objects.expect(at_ms)
+    const key = audit_key.startsWith('audit/') ? audit_key : `${app_id}/${audit_key}`
+    if (known.has(key) || (await audit.get(key)) !== null) continue
+    objects.miss(at_ms, `${audit_key} is not there, and ${rows} rows name it`)
   }
+  return objects.differences()
 }

@@ -10,7 +10,8 @@ import {
 } from '@tributary/tables/repair/compare-days'
 import { compareSettled } from '@tributary/tables/repair/compare-settled'
 import type { Difference } from './findings.ts'
-import type { LookDeps, Rowless } from './look-at-requests.ts'
+import type { Rowless } from './look-at-requests.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** Tables of sums that are compared again where they differ: an insert may be between two tables. */
 const tries = 4

@@ -3,12 +3,13 @@ import { installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { ActiveApp } from './find-active.ts'
-import { type Difference, type Looked, tallied } from './findings.ts'
+import { type Difference, type Looked, merged, tallied } from './findings.ts'
 import { lookAtClicks } from './look-at-clicks.ts'
 import { lookAtPostbacks } from './look-at-postbacks.ts'
-import { type Chosen, type LookDeps, lookAtRequests, type NamedObject, type Rowless } from './look-at-requests.ts'
+import { type Chosen, lookAtRequests, type NamedObject, type Rowless } from './look-at-requests.ts'
 import { lookAtDoubledRows, lookForObjects, type Received } from './look-at-rows.ts'
 import { findExpired, lookAtTables } from './look-at-tables.ts'
+import type { LookDeps } from './look-deps.ts'
 
 /** What is looked at of an app, or of what is no app's. Times are Unix epoch ms. */
 export interface Scope {
@@ -55,20 +56,18 @@ export async function lookAtApp(
   let before: ReadonlySet<string> = new Set()
   for (const day of [...new Set([...received.filter(isSuspect), ...whole])].toSorted()) {
     const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : scope
-    const { keys, ...looked } = await lookAtRequests(deps, { app, day }, chosen, rowless)
+    const ranges = () => dueRanges(scope, app_id, day)
+    const { keys, named, ...looked } = await lookAtRequests(deps, { app, day }, { ...chosen, ranges }, rowless)
     add(looked.differences)
     for (const hour of looked.hours) all.hours.add(hour)
-    for (const range of dueRanges(scope, app_id, day)) {
-      add(await lookAtDoubledRows(deps, range))
-      // Retention deletes objects by their day, and rows by the day of their event, which may be the next.
-      if (day < expired) continue
-      // A group of requests that begins before midnight lies under the day before.
-      add(await lookForObjects(deps, range, new Set([...before, ...keys])))
-    }
+    for (const range of ranges()) add(await lookAtDoubledRows(deps, range))
+    // Retention deletes objects by their day, and rows by the day of their event, which may be the next. A group of requests that begins
+    // before midnight lies under the day before.
+    if (day >= expired) add(await lookForObjects(deps, app_id, named, new Set([...before, ...keys])))
     before = keys
   }
   add(unmet(app_id, rowless, rowless_days))
-  return all
+  return { ...all, differences: merged(all.differences) }
 }
 
 /** Keys without a row whose event the audit store does not have either. The key of an install has no day. */
