@@ -37,12 +37,21 @@ interface Both {
 /** Rows of installs are numbered anew each time. */
 const isCompared = (column: string) => column !== 'number'
 
+/** Days whose figures are compared. Clicks are compared from `clicks_from` on (a UTC day): older ones may be deleted, and stay settled. */
+interface SettledDays extends AppDays {
+  clicks_from: string
+}
+
 /** Works settled figures of some days of an app out again, and gives those that differ. Days whose stamp has changed are not settled. */
-export async function compareSettled(clickhouse: Statements, { app_id, days }: AppDays): Promise<SettledDifference[]> {
+export async function compareSettled(
+  clickhouse: Statements,
+  { app_id, days, clicks_from }: SettledDays,
+): Promise<SettledDifference[]> {
   const found: SettledDifference[] = []
   for (const day of days) {
     const range = { app_id, from: day, to: addDays(day, 1) }
     for (const figure of figureNames) {
+      if (figure === 'clicks' && day < clicks_from) continue
       const { settled_days } = await findSettled(clickhouse, figure, range)
       if (settled_days.length === 0) continue
       for (const both of listsOf(figure, app_id, day)) found.push(...(await compareRows(clickhouse, both)))
@@ -68,7 +77,8 @@ function cohortOf(name: CohortName, app_id: string, settled: readonly { day: str
   const { table, by } = cohortFigures[name]
   const pairs = {
     app_id: textLiteral(app_id),
-    days: `CAST([${textLiterals(settled.map(({ day }) => day))}], 'Array(Date)')`,
+    // Both lists have one for each pair: `textLiterals` would leave out what comes again.
+    days: `CAST([${settled.map(({ day }) => textLiteral(day))}], 'Array(Date)')`,
     numbers: `CAST([${settled.map(({ n }) => Number(n))}], 'Array(UInt16)')`,
   }
   const stored = by.length === 0 ? settledRetainedSql(pairs) : settledCampaignsRetainedSql(pairs)

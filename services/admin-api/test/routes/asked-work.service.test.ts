@@ -10,6 +10,7 @@ afterEach(async () => {
 const asks = [
   ['replay', '/replays', { source: 'log' }],
   ['dead_retry', '/dead-letters/retry', {}],
+  ['reconcile', '/reconcile', {}],
 ] as const
 
 /** Writes into the row that the API asks by, as the replayer does. */
@@ -52,6 +53,16 @@ test('whoever has events replayed gets the lines that the replayer writes, lette
   expect((await replaying).split('\n').slice(-2)).toEqual([JSON.stringify(last), ''])
 })
 
+test('whoever has the stores compared gets what the reconciler writes, and who asked is in the audit log', async () => {
+  const comparing = inject('/reconcile', { method: 'POST', payload: '{"since_ms":7}' })
+  const shown = { state: 'running', at: 'x', hours: 0, differences: [] }
+  expect(await begin(shown)).toMatchObject({ since_ms: 7, request_id: expect.any(String) })
+  const last = { ...shown, state: 'done', hours: 2 }
+  await end({}, last)
+  expect((await comparing).body.trim().split('\n').at(-1)).toBe(JSON.stringify(last))
+  expect((await auditOf('every app')).at(-1)).toMatchObject({ action: 'reconcile.start', detail: { since_ms: 7 } })
+})
+
 test('a replay that a crash of housekeeper broke off has failed, with what it had counted', async () => {
   const replaying = replay()
   const { source } = await begin({ state: 'running', replayed: 7 })
@@ -65,7 +76,8 @@ test('a replay that a crash of housekeeper broke off has failed, with what it ha
 
 test.each(asks)('%s is refused while nobody takes it, and never begins later', async (kind, path, body) => {
   vi.spyOn(AbortSignal, 'timeout').mockReturnValue(AbortSignal.abort())
-  const message = 'The replayer does not answer: is housekeeper running?'
+  const worker = kind === 'reconcile' ? 'reconciler' : 'replayer'
+  const message = `The ${worker} does not answer: is housekeeper running?`
   expect(await ask('POST', path, body)).toMatchObject({ status: 503, body: { error: 'unavailable', message } })
   expect(await query('SELECT kind, begun_at_ms FROM jobs WHERE ended_at_ms IS NOT NULL')).toEqual([
     { kind, begun_at_ms: null },

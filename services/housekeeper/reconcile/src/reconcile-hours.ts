@@ -77,6 +77,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
       tombstones,
       pause,
       dead: deadNames(broker),
+      now,
       sleep: (ms: number) => sleep(ms, signal),
     }
     await untilAllWritten(broker, signal)

@@ -57,7 +57,7 @@ export async function reconcileRange(
   await untilAllWritten(broker, signal)
   const sleep = sleepOf(deps)
   const lookDeps = {
-    ...{ clickhouse, audit, tombstones: openTombstones(deps), pause: work.pause, dead: deadNames(broker) },
+    ...{ clickhouse, audit, tombstones: openTombstones(deps), pause: work.pause, dead: deadNames(broker), now },
     sleep: (ms: number) => sleep(ms, signal),
   }
   const first_day = await firstDay(deps, utcDay(since_ms))

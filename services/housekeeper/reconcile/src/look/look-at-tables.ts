@@ -1,7 +1,8 @@
 import { identityOf } from '@tributary/audited/missing-events'
+import { day_ms, limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
 import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import {
-  type AppDays,
   compareDays,
   compareReceived,
   type DayDifference,
@@ -9,6 +10,7 @@ import {
   findRowlessKeys,
 } from '@tributary/tables/repair/compare-days'
 import { compareSettled } from '@tributary/tables/repair/compare-settled'
+import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { Difference } from './findings.ts'
 import type { Rowless } from './look-at-requests.ts'
 import type { LookDeps } from './look-deps.ts'
@@ -23,6 +25,13 @@ const rowless_max = 1000
 export const findExpired = async (clickhouse: LookDeps['clickhouse'], app_id: string): Promise<string | undefined> =>
   (await readRawExpired(clickhouse)).get(app_id)
 
+/** UTC days of events of an app, and those of them whose settled figures are compared too. */
+interface DaysOfTables {
+  app: Pick<AppFacts, 'clicks_deleted_before_ms'> & { app_id: string }
+  days: readonly string[]
+  settled_days: readonly string[]
+}
+
 interface LookedAtTables {
   differences: Difference[]
   /** Keys without a row, for a look at requests to find the hours of their events. */
@@ -36,9 +45,11 @@ interface LookedAtTables {
  * count more than the raw rows, it is these that are missing.
  */
 export async function lookAtTables(
-  { clickhouse, pause, sleep }: LookDeps,
-  { app_id, days, settled_days }: AppDays & { settled_days: readonly string[] },
+  { clickhouse, pause, sleep, now }: LookDeps,
+  { app, days, settled_days }: DaysOfTables,
 ): Promise<LookedAtTables> {
+  const { app_id, clicks_deleted_before_ms } = app
+  const clicks_from = utcDay(Math.max(clicks_deleted_before_ms, now() - limits.click_kept_ms + 2 * day_ms))
   const expired = await findExpired(clickhouse, app_id)
   const erasing = await findErasingDays(clickhouse, app_id)
   const kept = days.filter((day) => !erasing.has(day) && (expired === undefined || day >= expired))
@@ -57,7 +68,10 @@ export async function lookAtTables(
     looked.differences.push(...different.map((one) => differenceOf(app_id, one)))
     // They are worked out from these tables.
     if (different.length > 0 || !settled_days.includes(day)) continue
-    for (const { table, day: on, expected, found, examples } of await compareSettled(clickhouse, at))
+    for (const { table, day: on, expected, found, examples } of await compareSettled(clickhouse, {
+      ...at,
+      clicks_from,
+    }))
       looked.differences.push({ ...{ app_id, hour_ms: Date.parse(on), store: table, expected, found, examples } })
   }
   if (expired === undefined && erasing.size === 0 && looked.rowless_days.length === 0 && days.length > 0) {

@@ -14,4 +14,5 @@ export interface LookDeps {
   /** Resolves after this time. */
   sleep(ms: number): Promise<void>
   dead: DeadNames
+  now: () => number
 }

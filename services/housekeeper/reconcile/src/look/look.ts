@@ -47,7 +47,7 @@ export async function lookAtApp(
   const scope = again(given, suspects)
   const all: Looked = { differences: [], hours: new Set() }
   const add = (found: Difference[]) => all.differences.push(...found)
-  const { differences, rowless, rowless_days } = await lookAtTables(deps, { app_id, days: table_days, settled_days })
+  const { differences, rowless, rowless_days } = await lookAtTables(deps, { app, days: table_days, settled_days })
   add(differences)
   // Only the audit store shows when an event without a row was received: on its day, or on the next.
   const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
