@@ -10,6 +10,8 @@ import { readEngineSettings } from '../config.ts'
 import { withService } from '../engines/brief-service.ts'
 import { type Check, failed, passed } from './check.ts'
 
+/** Of the databases that it makes. */
+const prefix = 'tributary_doctor_'
 /** DDL on a cluster waits for all of its servers. */
 const statement_ms_min = 200_000
 
@@ -41,21 +43,36 @@ export function tryClickhouse(statements: readonly RecordedStatement[] = readSta
   const parameters = { replicated, ...(on_cluster !== undefined && { on_cluster }) }
   return withService(async (service) => {
     const server = await open('system', service)
-    const database = `tributary_doctor_${randomBytes(6).toString('hex')}`
+    const database = `${prefix}${randomBytes(6).toString('hex')}`
     const everywhere = on_cluster === undefined ? '' : ` ON CLUSTER ${textLiteral(on_cluster)}`
     const version = await server.query<{ version: string }>('SELECT version() AS version')
     const found = `ClickHouse ${version[0]?.version}`
+    const checks = await findLeft(server)
     try {
       await server.command(`CREATE DATABASE ${database}${everywhere}`)
+      checks.push(...(await tryIn(() => open(database, service), parameters, statements, found)))
     } catch (error) {
-      return [failed('clickhouse', `${found}: ${errorText(error)}`, help.make)]
+      checks.push(failed('clickhouse', `${found}: ${errorText(error)}`, help.make))
     }
-    const checks = await tryIn(() => open(database, service), parameters, statements, found)
-    const dropped = await server.command(`DROP DATABASE ${database}${everywhere} SYNC`).then(() => null, errorText)
-    if (dropped !== null)
-      checks.push(failed('clickhouse', `${database} is still there: ${dropped}`, `Drop it: DROP DATABASE ${database}`))
+    const drop = `DROP DATABASE IF EXISTS ${database}${everywhere} SYNC`
+    const dropped = await server.command(drop).then(() => null, errorText)
+    if (dropped !== null) checks.push(failed('clickhouse', `${database} may still be there: ${dropped}`, drop))
     return checks
   })
+}
+
+/** Databases of runs that were killed. */
+async function findLeft(server: Clickhouse): Promise<Check[]> {
+  const left = await server.query<{ name: string }>(
+    `SELECT name FROM system.databases WHERE startsWith(name, ${textLiteral(prefix)}) ORDER BY name`,
+  )
+  return left.map(({ name }) =>
+    failed(
+      'clickhouse',
+      `${name} is left of a run that was killed, or of one that is under way`,
+      `DROP DATABASE ${name}`,
+    ),
+  )
 }
 
 async function tryIn(

@@ -34,4 +34,18 @@ await describeWithEngine('clickhouse', (engine) => {
     expect(failed[0]?.found).toContain('noSuchFunction')
     expect(checks[1]).toMatchObject({ name: 'clickhouse exactly once', ok: true })
   })
+
+  it('names a database that a killed run has left', async () => {
+    vi.stubEnv('TRIBUTARY_CLICKHOUSE_URL', `${engine.url}/tributary`)
+    const send = (sql: string) => fetch(engine.url, { method: 'POST', body: sql })
+    await send('CREATE DATABASE tributary_doctor_left')
+    try {
+      const checks = await tryClickhouse(
+        readStatements().filter(({ sql }) => sql.startsWith('INSERT INTO events_raw_v1 ')),
+      )
+      expect(checks.filter(({ ok }) => !ok)).toMatchObject([{ fix: 'DROP DATABASE tributary_doctor_left' }])
+    } finally {
+      await send('DROP DATABASE tributary_doctor_left')
+    }
+  })
 })

@@ -1,0 +1,46 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
+import { tryClickhouse } from '../../src/examine/try-clickhouse.ts'
+
+afterEach(() => void vi.unstubAllEnvs())
+
+/** A server that refuses statements of this form, and the statements about databases that it got. */
+async function openServer(refused: RegExp) {
+  const seen: string[] = []
+  const server = createServer(async (request, response) => {
+    const sql = await text(request)
+    if (/^(CREATE|DROP) DATABASE/.test(sql)) seen.push(sql.replace(/_[0-9a-f]{12}\b/, '_N'))
+    if (refused.test(sql))
+      response.writeHead(500).end('Code: 497. DB::Exception: Not enough privileges. (ACCESS_DENIED)')
+    else response.end(sql.includes('version()') ? '{"version":"26.7.1"}\n' : '')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  onTestFinished(() => void server.close())
+  vi.stubEnv('TRIBUTARY_CLICKHOUSE_URL', `http://admin:sEcReT@127.0.0.1:${(server.address() as AddressInfo).port}`)
+  return seen
+}
+
+const made = 'CREATE DATABASE tributary_doctor_N'
+const dropped = 'DROP DATABASE IF EXISTS tributary_doctor_N SYNC'
+
+test.each([
+  ['to make the database, which may be there all the same', /^CREATE DATABASE/],
+  ['to make a table', /CREATE TABLE/],
+])('a server that refuses %s is named, and the database is dropped', async (_what, refused) => {
+  const seen = await openServer(refused)
+  const checks = await tryClickhouse()
+  expect(checks).toMatchObject([{ ok: false, found: expect.stringContaining('Not enough privileges') }])
+  expect(JSON.stringify(checks)).not.toContain('sEcReT')
+  expect(seen).toEqual([made, dropped])
+})
+
+test('a server that refuses to drop the database is named beside what was found before', async () => {
+  await openServer(/DROP DATABASE|CREATE TABLE/)
+  const checks = await tryClickhouse()
+  expect(checks).toMatchObject([
+    { name: 'clickhouse schema', ok: false },
+    { ok: false, fix: expect.stringMatching(/^DROP DATABASE IF EXISTS tributary_doctor_/) },
+  ])
+})
