@@ -1158,8 +1158,11 @@ CREATE TABLE receipts_v1
     `claim_key` UInt64 COMMENT '64-bit hash of charge or refund, and of the transaction that it claims; 0 when it claims none' CODEC(NONE),
     `judged_at_ms` Int64 COMMENT 'when it was judged, Unix epoch milliseconds' CODEC(ZSTD(1)),
     `version` UInt64 COMMENT 'grows with each verdict on the event' CODEC(ZSTD(1)),
+    `event_id` String DEFAULT '' COMMENT 'idempotency key as sent, empty for a row of before this column' CODEC(ZSTD(1)),
+    `stored_at_ms` Int64 DEFAULT 0 COMMENT 'when it counts as stored, Unix epoch milliseconds, 0 for a row of before this column' CODEC(ZSTD(1)),
     INDEX by_install install_uuid TYPE bloom_filter(0.01) GRANULARITY 1,
-    INDEX by_original original_id TYPE bloom_filter(0.01) GRANULARITY 1
+    INDEX by_original original_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    INDEX stored_at stored_at_ms TYPE minmax GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(version)
 ORDER BY (app_id, day, install_uuid, event_key, topic, partition, offset)

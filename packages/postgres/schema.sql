@@ -859,6 +859,17 @@ CREATE TABLE upgrade_jobs (
 COMMENT ON COLUMN upgrade_jobs.begun_at_ms IS 'Unix epoch milliseconds';
 COMMENT ON COLUMN upgrade_jobs.ended_at_ms IS 'null while something may be left to do; it never begins again';
 
+CREATE TABLE verdict_stamps (
+  app_id text NOT NULL,
+  newest_ms bigint NOT NULL,
+  open_ms bigint,
+  CONSTRAINT verdict_stamps_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
+  CONSTRAINT verdict_stamps_pkey PRIMARY KEY (app_id)
+);
+COMMENT ON TABLE verdict_stamps IS 'times at which verdicts of receipts count as stored, by app';
+COMMENT ON COLUMN verdict_stamps.newest_ms IS 'the greatest that was given, Unix epoch ms';
+COMMENT ON COLUMN verdict_stamps.open_ms IS 'that of verdicts which are being written; null: none are';
+
 CREATE TABLE waiting_notifications (
   app_id text NOT NULL,
   notification_id text NOT NULL,

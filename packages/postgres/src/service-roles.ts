@@ -114,6 +114,8 @@ export const serviceRoles = {
     fx_rates: { select: '*' },
     due_receipts: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
     store_answers: { select: '*', also: ['INSERT', 'UPDATE', 'DELETE'] },
+    raw_clock: { select: '*', update: ['epoch'] }, // a lock needs the right to change something
+    verdict_stamps: { select: '*', also: ['INSERT', 'UPDATE'] },
     joined_claims: { select: '*', also: ['INSERT', 'UPDATE'] },
     store_purchases: { select: '*', also: ['INSERT'], update: ['install_uuid'] },
     waiting_notifications: { select: '*', also: ['INSERT', 'DELETE'] },
@@ -183,6 +185,7 @@ export const serviceRoles = {
     links: { select: ['link_id', 'app_id', 'partner'] },
     raw_clock: { select: '*', update: ['sealed_ms'] },
     raw_stamps: { select: '*' },
+    verdict_stamps: { select: '*' },
     raw_erasures: { select: '*' },
     admin_audit_log: { select: ['id'], also: ['INSERT'] }, // look-ups of people
     people: { select: ['person_id', 'email'] }, // no password

@@ -6,8 +6,9 @@ import { beginBlanking, findLateDays, openLateDays, removeLateDays } from '@trib
 import { queueErasures } from '@tributary/erasure/queue-erasures'
 import { openTombstones } from '@tributary/erasure/tombstones'
 import { writeTombstones } from '@tributary/erasure/write-tombstones'
-import { sealRaw } from '@tributary/tables/raw/seal'
+import { sealRaw, sealVerdicts } from '@tributary/tables/raw/seal'
 import { postgresStamps } from '@tributary/tables/raw/stamps'
+import { dropAbandonedVerdicts, endVerdicts, pinVerdicts } from '@tributary/tables/raw/verdict-stamps'
 import { openAppsWithSecrets, openAttributionApps } from '@tributary/tenancy/attribution/attribution-apps-cache'
 import { openLinks } from '@tributary/tenancy/attribution/links-cache'
 import { recordAdminAction } from '@tributary/tenancy/companies/admin-audit'
@@ -234,6 +235,16 @@ describe('what a service needs it may do', () => {
       await refuses(poolOf('report-api'), 'DELETE FROM raw_stamps')
     },
   )
+
+  test('receipt-validator gets times of storing of verdicts, and a reader seals the present', async () => {
+    const { app } = await tenant(db.pool)
+    const pool = poolOf('receipt-validator')
+    const stamp = await pinVerdicts(pool, app.app_id)
+    expect((await sealVerdicts(poolOf('report-api'), app.app_id)).complete_until_ms).toBe(stamp)
+    await endVerdicts(pool, app.app_id, stamp)
+    await dropAbandonedVerdicts(pool)
+    await refuses(poolOf('report-api'), 'DELETE FROM verdict_stamps')
+  })
 
   test.each(readTombstones)('%s finds what was erased, and changes no tombstone', async (service) => {
     const { app } = await tenant(db.pool)

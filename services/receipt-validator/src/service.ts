@@ -5,6 +5,7 @@ import { kafkaEngine } from '@tributary/service-kit/resources/kafka'
 import { postgresEngine } from '@tributary/service-kit/resources/postgres'
 import { defineService } from '@tributary/service-kit/service/define-service'
 import { openAsk } from '@tributary/stores/ask'
+import { dropAbandonedVerdicts } from '@tributary/tables/raw/verdict-stamps'
 import { findDueApps } from '@tributary/tables/receipts/due-receipts'
 import { removeOldAnswers } from '@tributary/tables/receipts/store-answers'
 import { removeOldWaiting } from '@tributary/tables/receipts/store-purchases'
@@ -91,6 +92,7 @@ export const service = defineService({
         async () => {
           await removeOldAnswers(postgres)
           await removeOldWaiting(postgres)
+          await dropAbandonedVerdicts(postgres)
         },
     },
   ],

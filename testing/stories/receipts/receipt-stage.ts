@@ -83,9 +83,14 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
   const join = lateClaimsJoiner(deps)
 
   /** Calls `work` until it ends, killed at these steps: another process takes over what was leased. */
-  async function withKills(kills: number[], work: (crash: () => void) => Promise<void>): Promise<void> {
+  async function withKills(
+    kills: number[],
+    look: () => void,
+    work: (crash: () => void) => Promise<void>,
+  ): Promise<void> {
     let steps = 0
     const crash = () => {
+      look()
       steps += 1
       if (kills.includes(steps)) throw new Error('killed')
     }
@@ -180,15 +185,15 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
     async judge(more: Partial<JudgeDeps> = {}) {
       while ((await judgeApp({ ...deps, ...more }, app_id)) > 0);
     },
-    /** Runs all until nothing is left but what a store is away for. */
-    async run(kills: number[] = []) {
+    /** Runs all until nothing is left but what a store is away for; `look` is called before each step. */
+    async run(kills: number[] = [], look: () => void = () => {}) {
       const running = [await startWriter(), await startFinder(), await startJoiner(kills)]
       try {
         for (;;) {
           await untilRead()
           await untilJoined()
           const before = broker.records(topic, 0).length
-          await withKills(kills, async (crash) => {
+          await withKills(kills, look, async (crash) => {
             while ((await judgeApp({ ...deps, crash }, app_id)) > 0);
           })
           await join()

@@ -42,8 +42,9 @@ test('a game that sells on both stores: only what a store confirms is money, onc
   const { company_id } = (await admin('POST', '/companies', { name: 'Acme', plan: 'free' })).body
   const makeApp = async (platform: 'ios' | 'android') => {
     const { app_id, app_key } = (await admin('POST', '/apps', { company_id, name: platform, platform, bundle_id })).body
-    const { key } = (await admin('POST', '/keys', { app_id, label: 'k', scopes: ['events:write', 'reports:read'] }))
-      .body
+    const { key } = (
+      await admin('POST', '/keys', { app_id, label: 'k', scopes: ['events:write', 'reports:read', 'raw:read'] })
+    ).body
     return { app_id: String(app_id), app_key: String(app_key), key: String(key) }
   }
   const [ios, android] = [await makeApp('ios'), await makeApp('android')]
@@ -64,6 +65,12 @@ test('a game that sells on both stores: only what a store confirms is money, onc
   const report = async (key: string, name: string) => {
     const window = `since_ms=${now_ms - 3 * day_ms}&until_ms=${now_ms + 3 * day_ms}`
     return (await call('GET', `/api/v1/reports/${name}?${window}`, key)).body.rows
+  }
+  const rawVerdicts = async (key: string) => {
+    const window = `since_ms=${now_ms - day_ms}&until_ms=${now_ms + day_ms}`
+    const answer = await fetch(`${url}/api/v1/raw/receipts?${window}`, { headers: { authorization: `Bearer ${key}` } })
+    const lines = (await answer.text()).split('\n').filter(Boolean)
+    return lines.map((line) => JSON.parse(line) as Record<'event_id' | 'transaction_id' | 'verdict' | 'reason', string>)
   }
   const jws = (transactionId: string, more: object = {}, by = apple) => ({
     store: 'apple',
@@ -126,6 +133,15 @@ test('a game that sells on both stores: only what a store confirms is money, onc
   const counted = found.found.filter(({ money: { counts } }) => counts)
   expect(found.found).toHaveLength(6)
   expect(counted).toMatchObject([{ install_uuid: 'i-1', money: { amount: 4.99, currency: 'USD' } }])
+
+  const raw = await rawVerdicts(ios.key)
+  expect(
+    raw.map(({ transaction_id, verdict, reason }) => `${transaction_id} ${verdict} ${reason}`.trim()).toSorted(),
+  ).toEqual([
+    ...Array.from({ length: 5 }, () => '101 valid'),
+    ...['103 invalid wrong_bundle', '104 sandbox', '105 valid', '105 valid refunded'],
+    ...['invalid receipt_too_large', 'invalid untrusted_chain'],
+  ])
 
   // A notification of Apple becomes an event of the install that bought; a forged one is refused.
   const notification = (signer: typeof apple) => ({

@@ -96,6 +96,42 @@ export const RawInstall = z.object({
   rule_version: ms.describe('Version of the rules that decided.'),
 })
 
+/** A row of raw receipts: what a store said of the receipt of an event, or of an event that it sent itself. */
+export const RawReceipt = z.object({
+  stored_at_ms,
+  app_id: text,
+  install_uuid: text,
+  day: text.describe('UTC date of `ts_ms`.'),
+  ts_ms: ms.describe('Time of the event, Unix epoch ms.'),
+  received_at_ms: ms.describe('When the gateway received the event, Unix epoch ms.'),
+  event_name: text,
+  event_id: text.describe('Of the event. Empty where a version that did not keep it stored the verdict.'),
+  source: text.describe('Who sent the event: `sdk`, `s2s`, `bulk` or `store`.'),
+  store: text.describe('`apple` or `google`, empty when unknown.'),
+  verdict: text.describe('`valid`, `invalid`, `sandbox` or `unverified`.'),
+  reason: text.describe(
+    'Why, empty when there is nothing to add. Never `reused`, which follows from other claims on the transaction.',
+  ),
+  product_id: text.describe('As the store names it, empty when unknown.'),
+  transaction_id: text.describe('As the store names it, empty when unknown.'),
+  original_id: text.describe(
+    'What all transactions of one purchase have in common: of Apple an id, of Google the SHA-256 of the purchase token. Empty when unknown.',
+  ),
+  price_source: text.describe(
+    'Who names the amount that counts if the event does: `store` or `event`; empty where no money can count.',
+  ),
+  price_micros: ms
+    .nullable()
+    .describe('What the store was paid, millionths of `price_currency`; null where it names no price with a rate.'),
+  price_currency: text.describe('ISO 4217, empty without `price_micros`.'),
+  revenue_micros: ms
+    .nullable()
+    .describe('What the event states, millionths of `currency`, refunds negative; null without revenue.'),
+  currency: text.describe('ISO 4217, empty without revenue.'),
+  taken_back_ms: ms.describe('When the store took the purchase back, Unix epoch ms; 0 when it did not.'),
+  judged_at_ms: ms.describe('When it was judged, Unix epoch ms.'),
+})
+
 /** A row of raw erasures: an install or a click whose rows are gone. */
 export const RawErasure = z.object({
   stored_at_ms: ms.describe('When its rows were gone, Unix epoch ms.'),

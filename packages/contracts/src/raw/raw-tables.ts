@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { consumers } from '../consumers.ts'
 import { exampleWindow } from '../report-parameters.ts'
 import type { Route, Routes } from '../routes/route.ts'
-import { RawClick, RawErasure, RawEvent, RawInstall } from './raw-rows.ts'
+import { RawClick, RawErasure, RawEvent, RawInstall, RawReceipt } from './raw-rows.ts'
 
 interface RawTable {
   summary: string
@@ -12,7 +12,7 @@ interface RawTable {
   row: z.ZodObject
   /** `row` under its name in the document. */
   named: Record<string, z.ZodType>
-  /** Consumers whose batches hold back what is complete. */
+  /** The consumer whose batches hold back what is complete; null where other stamps do. */
   written_by: string | null
 }
 
@@ -38,6 +38,14 @@ export const rawTables = {
     row: RawInstall,
     named: { RawInstall },
     written_by: consumers.installWriter.name,
+  },
+  receipts: {
+    summary: 'Raw verdicts on receipts',
+    description:
+      'The verdict on the receipt of an event, or on an event that a store sent itself, when it was stored. Of an event the last row counts; one that was replaced before it was read may be missing.',
+    row: RawReceipt,
+    named: { RawReceipt },
+    written_by: null,
   },
   erasures: {
     summary: 'Erased installs and clicks',

@@ -36,7 +36,9 @@ export const receiptTables = {
     reread: true,
     writers: ['receipt-validator'],
     readers: ['receipt-validator', 'report-api', 'admin-api', 'eraser', 'reconciler', 'settler'],
-    personal: [...['install_uuid', 'event_key', 'stated_id', 'receipt_hash', 'transaction_id', 'original_id']],
+    personal: [
+      ...['install_uuid', 'event_id', 'event_key', 'stated_id', 'receipt_hash', 'transaction_id', 'original_id'],
+    ],
     erased_by: { look_up: [...place] },
   },
   receipts_by_claim_v1: {

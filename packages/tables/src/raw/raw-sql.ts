@@ -33,7 +33,10 @@ const clickFields = [
   'sub5',
 ]
 
-/** `PREWHERE` is before `FINAL`: right here, since a row that is written again has the time of storing of the first. */
+/**
+ * `PREWHERE` is before `FINAL`: right here, since a row that is written again has the time of storing of the first. A verdict that
+ * replaces another has a later one, and the one before is in its own window until the engine merges both.
+ */
 const stored: Record<StoredName, StoredTable> = {
   events: { from: 'events_raw_v1' },
   clicks: {
@@ -41,6 +44,14 @@ const stored: Record<StoredName, StoredTable> = {
     columns: Object.fromEntries(clickFields.map((field) => [field, ofClick(field)])),
   },
   installs: { from: 'installs_v1 FINAL', where: 'sign = 1' },
+  receipts: {
+    from: 'receipts_v1 FINAL',
+    columns: {
+      price_source: `multiIf(has_money = 0 OR verdict IN ('invalid', 'sandbox'), '', source = 'store' OR notEmpty(price_currency), 'store', 'event')`,
+      price_micros: `if(notEmpty(price_currency), price_micros, NULL)`,
+      revenue_micros: `if(has_money = 1, amount_micros, NULL)`,
+    },
+  },
 }
 
 /** The rows of a window, with the declared columns. */

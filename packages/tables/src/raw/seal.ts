@@ -1,5 +1,5 @@
 import type { Pool, PoolClient } from 'pg'
-import { clock_ms } from './stamps.ts'
+import { clock_ms, now_ms_above_seal } from './stamps.ts'
 
 /** The promise to a reader of raw rows. */
 export interface SealedRaw {
@@ -15,16 +15,21 @@ export interface SealedRaw {
  * transaction of its own: a reader that stands still between them must hold no lock, for which each batch would wait.
  * `consumer` writes the rows; null for those of PostgreSQL itself.
  */
-export async function sealRaw(pool: Pool, consumer: string | null): Promise<SealedRaw> {
+export const sealRaw = (pool: Pool, consumer: string | null): Promise<SealedRaw> =>
+  seal(pool, 'SELECT min(one) AS least_ms FROM raw_stamps, unnest(open_ms) AS one WHERE consumer = $1', consumer)
+
+/** The same for verdicts of receipts, whose stamps are those of an app. */
+export const sealVerdicts = (pool: Pool, app_id: string): Promise<SealedRaw> =>
+  seal(pool, 'SELECT open_ms AS least_ms FROM verdict_stamps WHERE app_id = $1', app_id)
+
+/** `leastSql` reads the least stamp that is open. */
+async function seal(pool: Pool, leastSql: string, of: string | null): Promise<SealedRaw> {
   // Waits for the stamps that are being given: the next statement sees all that are not above.
   const sealed = await pool.query<{ sealed_ms: string; epoch: string }>(
     `UPDATE raw_clock SET sealed_ms = greatest(sealed_ms, ${clock_ms}) RETURNING sealed_ms, epoch`,
   )
   const { sealed_ms, epoch } = sealed.rows[0]!
-  const open = await pool.query<{ least_ms: string | null }>(
-    'SELECT min(one) AS least_ms FROM raw_stamps, unnest(open_ms) AS one WHERE consumer = $1',
-    [consumer],
-  )
+  const open = await pool.query<{ least_ms: string | null }>(leastSql, [of])
   const least_ms = open.rows[0]?.least_ms ?? null
   const next_ms = Number(sealed_ms) + 1
   return { complete_until_ms: least_ms === null ? next_ms : Math.min(next_ms, Number(least_ms)), epoch }
@@ -32,8 +37,6 @@ export async function sealRaw(pool: Pool, consumer: string | null): Promise<Seal
 
 /** A stamp for rows of PostgreSQL itself, which become visible with this transaction. */
 export async function stampTransaction(client: PoolClient): Promise<number> {
-  const { rows } = await client.query<{ stamp_ms: string }>(
-    `SELECT greatest(${clock_ms}, sealed_ms + 1) AS stamp_ms FROM raw_clock FOR SHARE`,
-  )
-  return Number(rows[0]!.stamp_ms)
+  const { rows } = await client.query<{ now_ms: string }>(now_ms_above_seal)
+  return Number(rows[0]!.now_ms)
 }

@@ -14,11 +14,13 @@ export const stampsResource: Resource<StampStore, never, never, { postgres: Pool
 export const clock_ms = `floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint`
 
 /**
- * A stamp above all that was sealed. The shared lock holds until the stamp is visible: `sealRaw` waits for it, and what
- * it seals is therefore below each stamp that it does not see.
+ * SQL of a stamp above all that was sealed. The shared lock holds until the stamp is visible: `sealRaw` waits for it, and
+ * what it seals is therefore below each stamp that it does not see.
  */
+export const now_ms_above_seal = `SELECT greatest(${clock_ms}, sealed_ms + 1) AS now_ms FROM raw_clock FOR SHARE`
+
 const pinSql = `
-  WITH clock AS (SELECT greatest(${clock_ms}, sealed_ms + 1) AS now_ms FROM raw_clock FOR SHARE)
+  WITH clock AS (${now_ms_above_seal})
   INSERT INTO raw_stamps AS known (consumer, topic, partition, newest_ms, open_ms)
   SELECT $1, $2, $3, greatest(now_ms, $4::bigint + 1), ARRAY[greatest(now_ms, $4::bigint + 1)] FROM clock
   ON CONFLICT (consumer, topic, partition) DO UPDATE SET

@@ -2,10 +2,18 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { choiceOf, chooseClaims, countsNothing, isConfirmed, isRefund } from '@tributary/domain/money/choose-claims'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
 import type { Pool } from 'pg'
+import { endVerdicts, pinVerdicts } from '../raw/verdict-stamps.ts'
 import { type ChosenEvent, cancelCrowded, writeChoices } from './chosen-rows.ts'
 import { placeOf, versionAfter } from './event-places.ts'
 import { claimOf, findClaims } from './find-claims.ts'
-import { claimedId, findVerdicts, type JudgedEvent, type VerdictRow, writeVerdicts } from './verdict-rows.ts'
+import {
+  claimedId,
+  findVerdicts,
+  type JudgedEvent,
+  sameVerdict,
+  type VerdictRow,
+  writeVerdicts,
+} from './verdict-rows.ts'
 
 export interface ChooseDeps {
   clickhouse: Pick<Clickhouse, 'query' | 'command'>
@@ -17,7 +25,7 @@ interface ChooseOptions {
   /** Some of it may have been done before, by a process that was killed. */
   again?: boolean
   /** Tests have it called before each step; throwing is the crash. */
-  crash?(step: 'verdicts' | 'money'): void
+  crash?(step: 'verdicts' | 'stored' | 'money'): void
 }
 
 /** A verdict as it stands now, and what counts of its event. */
@@ -41,17 +49,25 @@ export function judgeMoney(
   judged: readonly JudgedEvent[],
   { again = false, crash }: ChooseOptions = {},
 ): Promise<Map<string, ReceiptAsItStands>> {
-  const { clickhouse, now } = deps
+  const { clickhouse, postgres, now } = deps
   return underLock(deps, app_id, async () => {
     const places = judged.map(({ place }) => place)
     const before = new Map((await findVerdicts(clickhouse, app_id, places)).map((row) => [placeOf(row), row]))
-    const news = judged.filter((one) => {
+    const news = judged.flatMap((one) => {
       const held = before.get(placeOf(one.place))
-      return held === undefined || (again ? !isWeaker(one, held) : isNews(one, held))
+      if (held === undefined || isNews(one, held)) return [one]
+      // A reader of raw rows may have gone past its stamp before it was there.
+      return again ? [isWeaker(one, held) ? { ...one, judged: sameVerdict(held) } : one] : []
     })
-    crash?.('verdicts')
-    const version = versionAfter(before.values())
-    if (news.length > 0) await writeVerdicts(clickhouse, app_id, news, { now_ms: now(), version })
+    if (news.length > 0) {
+      const stored_at_ms = await pinVerdicts(postgres, app_id)
+      crash?.('verdicts')
+      // Of two rows of an event the one with the later stamp holds, also when the other one was on its way for hours.
+      const version = versionAfter([...before.values(), { version: `${stored_at_ms - 1}` }])
+      await writeVerdicts(clickhouse, app_id, news, { now_ms: now(), version, stored_at_ms })
+      crash?.('stored')
+      await endVerdicts(postgres, app_id, stored_at_ms)
+    }
     const after = await findVerdicts(clickhouse, app_id, places)
     const ids = [...before.values(), ...after].map(claimedId)
     crash?.('money')

@@ -5,6 +5,7 @@ import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import type { JudgedPurchase, ReceiptReason, ReceiptVerdict } from '@tributary/contracts/receipt/judged-receipt'
 import type { Store } from '@tributary/contracts/receipt/receipt'
 import { refundEvents } from '@tributary/contracts/rows'
+import { nothing } from '@tributary/domain/receipt/judgement'
 import { eventErasedFrom } from '../events/erased-sql.ts'
 import { copyingOf } from '../money/cancel-beaten-claims.ts'
 import { type EventPlace, inParts, ofPlaces, placeColumns, placeValues, valuesSql } from './event-places.ts'
@@ -51,6 +52,15 @@ export const claimedId = ({
 }: Pick<VerdictRow, 'verdict' | 'transaction_id' | 'stated_id'>): string =>
   verdict === 'valid' ? transaction_id : verdict === 'unverified' ? stated_id : ''
 
+/** The same verdict once more. Money and notifications do not follow from what it lacks. */
+export const sameVerdict = (row: VerdictRow): JudgedPurchase => ({
+  ...{ ...nothing, verdict: row.verdict, store: row.store || null, reason: row.reason || null },
+  ...{ product_id: row.product_id || null, transaction_id: row.transaction_id || null },
+  original_id: row.original_id || null,
+  price: row.price_currency === '' ? null : { amount_micros: row.price_micros, currency: row.price_currency },
+  taken_back_ms: row.taken_back_ms || null,
+})
+
 /** The newest verdicts on these events; none for an event that has no row. */
 export async function findVerdicts(
   clickhouse: Pick<Clickhouse, 'query'>,
@@ -87,7 +97,7 @@ const given = {
 } as const
 type Valued = EventPlace & Pick<JudgedEvent, 'judged'>
 
-const ofEvent = `event_name, ts_ms, received_at_ms, dated_at_ms, source, has_money, currency, amount_micros, stated_id, receipt_hash`
+const ofEvent = `event_name, event_id, ts_ms, received_at_ms, dated_at_ms, source, has_money, currency, amount_micros, stated_id, receipt_hash`
 const isRefundSql = (name: string) => `${name} IN (${refundEvents.map(textLiteral).join(', ')})`
 
 /** SQL of the hash of a claim on a transaction. `event_name` and `id` are SQL too. */
@@ -102,7 +112,7 @@ export async function writeVerdicts(
   clickhouse: Pick<Clickhouse, 'query' | 'command'>,
   app_id: string,
   judged: readonly JudgedEvent[],
-  { now_ms, version }: { now_ms: number; version: string },
+  { now_ms, version, stored_at_ms }: { now_ms: number; version: string; stored_at_ms: number },
 ): Promise<void> {
   const rows = judged.map((one): Valued => ({ ...one.place, judged: one.judged }))
   for (const some of inParts(rows)) {
@@ -110,13 +120,14 @@ export async function writeVerdicts(
     await clickhouse.query(`SELECT count() AS events FROM events_raw_v1 AS t WHERE ${ofPlaces(app_id, some, 't.')}`)
     const stored = Object.keys(given)
     await clickhouse.command(
-      `INSERT INTO receipts_v1 (app_id, ${placeColumns()}, ${ofEvent}, ${stored.join(', ')}, claim_key, judged_at_ms, version)
+      `INSERT INTO receipts_v1 (app_id, ${placeColumns()}, ${ofEvent}, ${stored.join(', ')}, claim_key, judged_at_ms,
+         stored_at_ms, version)
        SELECT e.*, ${stored.map((name) => `v.${name}`).join(', ')},
          multiIf(v.verdict = 'valid' AND notEmpty(v.transaction_id), ${claimKeySql('e.event_name', 'v.transaction_id')},
            v.verdict = 'unverified' AND notEmpty(e.stated_id), ${claimKeySql('e.event_name', 'e.stated_id')}, 0),
-         ${Number(now_ms)}, ${BigInt(version)}
+         ${Number(now_ms)}, ${Number(stored_at_ms)}, ${BigInt(version)}
        FROM (
-         SELECT app_id, ${placeColumns('t.')}, t.event_name AS event_name, t.ts_ms AS ts_ms, t.received_at_ms AS received_at_ms,
+         SELECT app_id, ${placeColumns('t.')}, t.event_name AS event_name, t.event_id AS event_id, t.ts_ms AS ts_ms, t.received_at_ms AS received_at_ms,
            toInt64(${eventErasedFrom}) AS dated_at_ms, t.source AS source, toUInt8(isNotNull(t.revenue_micros)) AS has_money,
            t.currency AS currency, toInt64(ifNull(t.revenue_micros, 0)) AS amount_micros, t.transaction_id AS stated_id,
            JSONExtractString(t.props, 'receipt') AS receipt_hash

@@ -33,7 +33,7 @@ export interface JudgeDeps {
   logger?: Logger | undefined
   onVerdict?(judged: JudgedPurchase): void
   /** Tests have it called before each step; throwing is the crash. */
-  crash?(step: 'verdicts' | 'money' | 'refunds' | 'join' | 'publish' | 'remove' | 'ended'): void
+  crash?(step: 'verdicts' | 'stored' | 'money' | 'refunds' | 'join' | 'publish' | 'remove' | 'ended'): void
 }
 
 /** Receipts of an app that are in hand at a time. A receipt may have 32 KiB. */

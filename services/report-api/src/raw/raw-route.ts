@@ -5,7 +5,7 @@ import { limits } from '@tributary/contracts/limits'
 import { type RawTableName, rawTableNames, rawTables, rawTypes } from '@tributary/contracts/raw-tables'
 import { rawErasuresSql } from '@tributary/tables/raw/raw-erasures'
 import { type RawWindow, rawSql } from '@tributary/tables/raw/raw-sql'
-import { sealRaw } from '@tributary/tables/raw/seal'
+import { sealRaw, sealVerdicts } from '@tributary/tables/raw/seal'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from 'pg'
 import type { Logger } from 'pino'
@@ -29,7 +29,7 @@ interface RawRouteDeps extends RawDeps {
 
 const formats = { jsonl: 'JSONEachRow', parquet: 'Parquet' } as const
 
-/** GET /api/v1/raw/{events,clicks,installs,erasures}: rows by the time of storing (docs/raw.md). */
+/** GET /api/v1/raw/{events,clicks,installs,receipts,erasures}: rows by the time of storing (docs/raw.md). */
 export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
   const { authorize, pool, clickhouse, embedded = false, logger, stalled_ms_max = limits.raw_stalled_ms_max } = deps
   const takeSlot = createSlots(limits.raw_answers_max, 'raw answer')
@@ -45,7 +45,7 @@ export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
       gone.abort()
       release()
     })
-    const { complete_until_ms, epoch } = await sealRaw(pool, rawTables[name].written_by)
+    const { complete_until_ms, epoch } = await seal(name, app_id)
     const end_ms = Math.max(asked.since_ms, Math.min(asked.until_ms, complete_until_ms))
     const { sql, until_ms } = await selectOf(name, { app_id, since_ms: asked.since_ms, until_ms: end_ms })
     const statement = `${sql} SETTINGS ${settingsSql(statementSettings(embedded))}`
@@ -61,6 +61,9 @@ export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
     endStalled(reply.raw, stalled_ms_max)
     return stream
   }
+
+  const seal = (name: RawTableName, app_id: string) =>
+    name === 'receipts' ? sealVerdicts(pool, app_id) : sealRaw(pool, rawTables[name].written_by)
 
   const selectOf = async (name: RawTableName, window: RawWindow) =>
     name === 'erasures' ? await rawErasuresSql(pool, window) : { sql: rawSql(name, window), until_ms: window.until_ms }

@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { KeyScope } from '@tributary/contracts/admin/server-keys'
 import { limits } from '@tributary/contracts/limits'
-import { RawErasure, RawEvent } from '@tributary/contracts/raw-rows'
+import { RawErasure, RawEvent, RawReceipt } from '@tributary/contracts/raw-rows'
 import { type EventRow, storedEventColumns } from '@tributary/contracts/rows'
 import { inTransaction } from '@tributary/postgres/transaction'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
@@ -19,6 +19,7 @@ import { noPostbacks } from '@tributary/testing/twins/postback-apps'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { z } from 'zod'
 import { reportApi } from '../../src/app.ts'
 
 const tenants = Array.from({ length: 6 }, () => buildTenant())
@@ -106,6 +107,44 @@ test('a window holds the rows that were stored in it, whenever they happened, wi
   // Rows of before there were times of storing.
   await store([{ ts_ms: now_ms, event_name: 'old' }], 0)
   expect(namesOf((await ask('events?since_ms=0&until_ms=1')).body)).toEqual(['old'])
+})
+
+test("a receipt has its verdict, the store's price beside what the event states, and the declared columns", async () => {
+  const stored_at_ms = Date.now() - 4 * hour_ms
+  const common = { app_id, day: '2026-06-02', topic: 't', partition: 0, source: 'sdk', currency: 'EUR', stored_at_ms }
+  const stated = { has_money: 1, amount_micros: 5_000_000, event_name: 'purchase' }
+  const price = { price_currency: 'USD', price_micros: 4_990_000 }
+  const rows = [
+    { ...common, ...stated, ...price, event_id: 'a', store: 'apple', verdict: 'valid', transaction_id: '101' },
+    { ...common, ...stated, event_id: 'b', store: 'google', verdict: 'unverified', reason: 'store_away' },
+    { ...common, ...stated, ...price, event_id: 'c', store: 'apple', verdict: 'sandbox' },
+    { ...common, event_id: 'd', store: 'apple', verdict: 'valid', currency: '' },
+    { ...common, ...stated, event_id: 'e', verdict: 'invalid', stored_at_ms: stored_at_ms + 1 },
+    { ...common, ...stated, event_id: 'f', verdict: 'invalid', app_id: other.app.app_id },
+  ].map((row, offset) => ({ ...row, install_uuid: `i-${row.event_id}`, event_key: `${offset}`, offset, version: 1 }))
+  await clickhouse.command(
+    `INSERT INTO receipts_v1 FORMAT JSONEachRow ${rows.map((row) => JSON.stringify(row)).join('\n')}`,
+  )
+  const answer = await ask(`receipts?${windowOf(stored_at_ms, stored_at_ms + 1)}`)
+  const found = rowsOf(answer.body).toSorted((a, b) => (a.event_id < b.event_id ? -1 : 1))
+  for (const row of found) {
+    expect(RawReceipt.parse(row)).toEqual(row)
+    expect(Object.keys(row)).toEqual(Object.keys(RawReceipt.shape))
+  }
+  const ofRow = (row: z.infer<typeof RawReceipt>) => [
+    row.event_id,
+    row.verdict,
+    row.reason,
+    row.price_source,
+    row.price_micros,
+    row.revenue_micros,
+  ]
+  expect(found.map(ofRow)).toEqual([
+    ['a', 'valid', '', 'store', 4_990_000, 5_000_000],
+    ['b', 'unverified', 'store_away', 'event', null, 5_000_000],
+    ['c', 'sandbox', '', '', 4_990_000, 5_000_000],
+    ['d', 'valid', '', '', null, null],
+  ])
 })
 
 test('an answer ends where a batch is at work, and says where', async () => {
