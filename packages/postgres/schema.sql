@@ -235,6 +235,7 @@ CREATE TABLE due_receipts (
   next_try_ms bigint NOT NULL,
   tries integer NOT NULL DEFAULT 0,
   lease uuid,
+  reason text,
   CONSTRAINT due_receipts_app_id_fkey FOREIGN KEY (app_id) REFERENCES apps(app_id),
   CONSTRAINT due_receipts_asks_check CHECK ((asks = ANY (ARRAY['apple'::text, 'google'::text]))),
   CONSTRAINT due_receipts_pkey PRIMARY KEY (app_id, topic, partition, "offset", event_key, day)
@@ -246,6 +247,7 @@ COMMENT ON COLUMN due_receipts.dated_at_ms IS 'the earlier of receipt and date o
 COMMENT ON COLUMN due_receipts.tried_from_ms IS 'Unix epoch ms: the store is asked for 72 hours from then on';
 COMMENT ON COLUMN due_receipts.next_try_ms IS 'Unix epoch ms; under a lease its end';
 COMMENT ON COLUMN due_receipts.lease IS 'names the newest try: another one changes nothing any more';
+COMMENT ON COLUMN due_receipts.reason IS 'why the last try had no final verdict; null before one ended';
 
 CREATE TABLE erased_objects (
   app_id text NOT NULL,
@@ -897,8 +899,10 @@ CREATE INDEX due_postbacks_dead ON public.due_postbacks USING btree (app_id, par
 CREATE INDEX due_postbacks_due ON public.due_postbacks USING btree (app_id, partner, next_try_ms) WHERE (state = 'due'::text);
 CREATE UNIQUE INDEX due_postbacks_events ON public.due_postbacks USING btree (app_id, install_uuid, event_key) WHERE (event_key <> 'install'::text);
 CREATE INDEX due_postbacks_old ON public.due_postbacks USING btree (owed_at_ms);
-CREATE INDEX due_receipts_due ON public.due_receipts USING btree (app_id, next_try_ms);
+CREATE INDEX due_receipts_by_age ON public.due_receipts USING btree (app_id, tried_from_ms) WHERE (tries > 0);
 CREATE INDEX due_receipts_of_install ON public.due_receipts USING btree (app_id, install_uuid);
+CREATE INDEX due_receipts_open ON public.due_receipts USING btree (app_id, next_try_ms) WHERE ((tries = 0) OR (lease IS NOT NULL) OR (asks IS NULL));
+CREATE INDEX due_receipts_waiting ON public.due_receipts USING btree (app_id, asks, next_try_ms) WHERE ((tries > 0) AND (lease IS NULL) AND (asks IS NOT NULL));
 CREATE INDEX erasure_requests_open ON public.erasure_requests USING btree (app_id, asked_by, requested_at_ms) WHERE (install_uuid IS NOT NULL);
 CREATE INDEX erasure_runs_open ON public.erasure_runs USING btree (run) WHERE (ended_at_ms IS NULL);
 CREATE UNIQUE INDEX jobs_one_awaited ON public.jobs USING btree (kind) WHERE ((ended_at_ms IS NULL) AND (kind = ANY (ARRAY['replay'::text, 'dead_retry'::text])));

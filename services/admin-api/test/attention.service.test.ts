@@ -5,6 +5,11 @@ import type { SystemStatus } from '@tributary/contracts/admin/system'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
 import { addOwed, endTries, takeDue } from '@tributary/tables/partners/due-postbacks'
+import {
+  addDue as addDueReceipts,
+  endTries as endReceiptTries,
+  takeDue as takeDueReceipts,
+} from '@tributary/tables/receipts/due-receipts'
 import { quota_kept_ms, quotaKey } from '@tributary/tenancy/quota/quota-key'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
@@ -168,4 +173,30 @@ test('a partner that refuses postbacks, or is not reached for an hour, needs att
   expect(await failing()).toMatchObject([{ app_id, message: expect.stringContaining('1 were given up') }])
   clock.now_ms += limits.partner_late_ms + 1
   expect((await failing()).map(({ message }) => message.split(' ')[0])).toEqual(['away', 'refuses'])
+})
+
+test('receipts that wait for a store or for credentials for an hour need attention, and a payment that is pending does not', async () => {
+  const { app_id, company_id } = await newApp()
+  const owner = await signedIn('owner', company_id)
+  const place = { app_id, install_uuid: 'i', day: '2026-06-01', topic: 't', partition: 0, asks: 'google' as const }
+  const event = { event_name: 'purchase', product_id: null, transaction_id: null, receipt: {}, dated_at_ms: 0 }
+  const wait = async (offset: number, reason: 'store_away' | 'no_credentials' | 'pending_purchase') => {
+    await addDueReceipts(world.pool(), [{ ...place, ...event, event_key: '1', offset }])
+    const taken = await takeDueReceipts(world.pool(), { app_id, max: 9, resting: [] })
+    expect(taken).toHaveLength(1)
+    await endReceiptTries(world.pool(), { judged: [], put_off: [{ taken: taken[0]!, pause_ms: 86_400_000, reason }] })
+  }
+  const later = () => world.query(`UPDATE due_receipts SET tried_from_ms = tried_from_ms - ${limits.receipts_late_ms}`)
+  const waiting = async () => (await items(owner)).filter(({ code }) => code === 'receipts_wait')
+  await wait(1, 'pending_purchase')
+  await later()
+  await wait(2, 'no_credentials')
+  expect(await waiting()).toEqual([])
+  await later()
+  expect(await waiting()).toMatchObject([{ app_id, message: expect.stringContaining('credentials that') }])
+  await wait(3, 'store_away')
+  await world.query('DELETE FROM due_receipts WHERE "offset" = 2')
+  expect(await waiting()).toEqual([])
+  await later()
+  expect(await waiting()).toMatchObject([{ app_id, message: expect.stringContaining('an answer of') }])
 })

@@ -14,6 +14,7 @@ export const attentionDocs = {
   secret_ends: '/docs/operations#secrets',
   app_silent: '/docs/rules#which-code',
   partner_fails: '/docs/postbacks#when-a-partner-fails',
+  receipts_wait: '/docs/receipts#check-the-credentials',
 } as const
 export type AttentionCode = keyof typeof attentionDocs
 const codes = Object.keys(attentionDocs) as [AttentionCode, ...AttentionCode[]]

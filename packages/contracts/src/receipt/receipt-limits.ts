@@ -13,6 +13,8 @@ export const receiptLimits = {
   /** Pauses between two tries: they double. */
   receipt_retry_ms_min: 1000,
   receipt_retry_ms_max: 60_000,
+  /** Receipts that wait for their store or for credentials for so long need attention. */
+  receipts_late_ms: 3_600_000,
   /** Requests of a process for an app to one store in a second, within the quota of both stores. */
   store_requests_per_s_max: 40,
   /** A store's answer about a purchase, and one that knows none, are kept for so long. */

@@ -48,6 +48,57 @@ await describeWith('Chromium', openPanel, ({ windowOf, admin, demo, sendEvents }
     expect(faults).toEqual([])
   })
 
+  it('shows where Google sends notifications, and sets the service account that proves them', async () => {
+    const { company_id } = await app()
+    const { app_id, app_key } = await admin<App>('POST', '/apps', { company_id, name: 'Droid', platform: 'android' })
+    const { page, open, faults } = await windowOf(['owner'], /status of 4\d\d/, 'push@example.com')
+    const look = () => open(`apps?open=${app_id}`, '.snippet')
+    await look()
+    await page.getByText(`/store/google/${app_key}`).waitFor()
+    const save = page.getByRole('button', { name: 'Save the service account' })
+    await page.getByLabel('Service account that pushes').fill('nobody')
+    await save.click()
+    await page.getByText('It must be an address of mail').waitFor()
+    await page.getByLabel('Service account that pushes').fill('play-push@p.iam.gserviceaccount.com')
+    await page.getByLabel('Audience', { exact: true }).fill('https://my.audience/')
+    await save.click()
+    await page.getByText('Saved.').waitFor()
+    const push = {
+      google_push_email: 'play-push@p.iam.gserviceaccount.com',
+      google_push_audience: 'https://my.audience/',
+    }
+    expect(await admin<App>('GET', `/apps/${app_id}`)).toMatchObject(push)
+    await look()
+    await page.getByLabel('Audience', { exact: true }).fill('')
+    await save.click()
+    await page.getByText('Saved.').waitFor()
+    expect(await admin<App>('GET', `/apps/${app_id}`)).toMatchObject({ ...push, google_push_audience: null })
+    expect(await findBarriers(page)).toEqual([])
+    expect(faults).toEqual([])
+  })
+
+  it('leads from what needs attention to the receipts of the app', async () => {
+    const { page, open, faults } = await windowOf(['owner'], /status of 401/, 'waits@example.com')
+    const { company_id, app_id } = await app()
+    await page.route('**/api/v1/attention', (route) =>
+      route.fulfill({
+        json: {
+          items: [
+            {
+              ...{ code: 'receipts_wait', company_id, app_id, since_ms: Date.now() - day_ms, fix: 'Ask the store.' },
+              ...{ message: 'Receipts of Run wait.', docs: '/docs/receipts#check-the-credentials' },
+            },
+          ],
+          unchecked: [],
+        },
+      }),
+    )
+    await open(`overview?app=${demo.APP_ID}`, '.attention li')
+    await page.getByRole('link', { name: 'Receipts of the app' }).click()
+    await page.waitForURL((url) => url.pathname.endsWith('/receipts') && url.searchParams.get('app') === demo.APP_ID)
+    expect(faults).toEqual([])
+  })
+
   it('sets credentials at the stores from their files, says what is missing, and never shows them again', async () => {
     const { page, open, faults } = await windowOf(['owner'], /status of 401/, 'stores@example.com')
     await open(`apps?open=${demo.APP_ID}`, '.plain-table')

@@ -1,5 +1,6 @@
 import { limits } from '@tributary/contracts/limits'
-import type { Store } from '@tributary/contracts/receipt/receipt'
+import type { ReceiptReason } from '@tributary/contracts/receipt/judged-receipt'
+import { type Store, stores } from '@tributary/contracts/receipt/receipt'
 import type { Pool, PoolClient } from 'pg'
 import { clock_ms } from '../partners/due-postbacks.ts'
 import type { EventPlace } from './event-places.ts'
@@ -34,6 +35,7 @@ export interface TakenReceipt extends DueReceipt {
 export interface PutOff {
   taken: TakenReceipt
   pause_ms: number
+  reason: ReceiptReason | null
 }
 
 /** Rows of one statement: a receipt may have 32 KiB. */
@@ -85,6 +87,11 @@ export async function findDueApps(pool: Client): Promise<string[]> {
   return rows.map(({ app_id }) => app_id)
 }
 
+/** Of two indexes, in their words. A try that broke off may have left no verdict: it waits for no store. */
+const isOpen = '(tries = 0 OR lease IS NOT NULL OR asks IS NULL)'
+const isWaiting = 'tries > 0 AND lease IS NULL AND asks IS NOT NULL'
+const isDue = `d.app_id = waiting.app_id AND d.next_try_ms <= ${clock_ms}`
+
 const appsSql = `
   WITH RECURSIVE waiting AS (
     (SELECT app_id FROM due_receipts ORDER BY app_id LIMIT 1)
@@ -92,7 +99,8 @@ const appsSql = `
     SELECT (SELECT d.app_id FROM due_receipts d WHERE d.app_id > waiting.app_id ORDER BY d.app_id LIMIT 1)
     FROM waiting WHERE waiting.app_id IS NOT NULL)
   SELECT app_id FROM waiting WHERE app_id IS NOT NULL
-    AND EXISTS (SELECT 1 FROM due_receipts d WHERE d.app_id = waiting.app_id AND d.next_try_ms <= ${clock_ms})`
+    AND (EXISTS (SELECT 1 FROM due_receipts d WHERE ${isDue} AND ${isOpen})
+      OR EXISTS (SELECT 1 FROM due_receipts d WHERE ${isDue} AND ${isWaiting} AND asks IN ('apple', 'google')))`
 
 /** Which receipts of an app are taken. */
 export interface Wanted {
@@ -102,30 +110,44 @@ export interface Wanted {
   resting: readonly Store[]
 }
 
-/** Takes receipts for one try each. Nobody else tries them until the lease ends: a process that was killed delays them for that long. */
+/**
+ * Takes receipts for one try each. Nobody else tries them until the lease ends: a process that was killed delays them for that long.
+ * New ones and those that wait for a store have a half each, and what the others leave.
+ */
 export async function takeDue(pool: Client, { app_id, max, resting }: Wanted): Promise<TakenReceipt[]> {
-  const { rows } = await pool.query<Omit<TakenReceipt, 'receipt'> & { receipt: string | null }>({
-    ...{ name: 'take_due_receipts', text: takeSql },
-    values: [app_id, max, resting, limits.receipt_lease_ms, limits.receipt_tries_ms_max],
-  })
-  return rows.map(({ receipt, ...row }) => ({
-    ...row,
-    receipt: receipt === null ? undefined : (JSON.parse(receipt) as unknown),
-  }))
+  const taken: TakenReceipt[] = []
+  async function take(name: string, which: string, most: number, more: readonly unknown[] = []) {
+    if (most <= 0) return
+    const { rows } = await pool.query<Omit<TakenReceipt, 'receipt'> & { receipt: string | null }>({
+      ...{ name: `take_${name}_receipts`, text: takeSql(which) },
+      values: [app_id, most, limits.receipt_lease_ms, limits.receipt_tries_ms_max, ...more],
+    })
+    for (const { receipt, ...row } of rows)
+      taken.push({ ...row, receipt: receipt === null ? undefined : (JSON.parse(receipt) as unknown) })
+  }
+  await take('open', isOpen, Math.ceil(max / 2))
+  const is_more_open = taken.length >= max / 2
+  for (const store of stores) {
+    if (!resting.includes(store)) await take('waiting', `${isWaiting} AND asks = $5`, max - taken.length, [store])
+  }
+  // What is over comes though its store rests, since its last verdict stays.
+  if (resting.length > 0) await take('old', `${isWaiting} AND ${isOver}`, max - taken.length)
+  if (is_more_open) await take('open', isOpen, max - taken.length)
+  return taken
 }
 
-/** What is over comes whatever it waits for, since its last verdict stays; so does a try that broke off, which may have left none. */
-const takeSql = `
+const isOver = `tried_from_ms <= ${clock_ms} - $4::bigint`
+
+const takeSql = (which: string): string => `
   WITH chosen AS (
     SELECT ${placeNames}, lease IS NOT NULL AS broken_off FROM due_receipts
-    WHERE app_id = $1 AND next_try_ms <= ${clock_ms}
-      AND (tries = 0 OR lease IS NOT NULL OR asks IS NULL OR NOT asks = ANY($3::text[]) OR tried_from_ms + $5::bigint <= ${clock_ms})
+    WHERE app_id = $1 AND next_try_ms <= ${clock_ms} AND ${which}
     ORDER BY next_try_ms LIMIT $2 FOR UPDATE SKIP LOCKED)
-  UPDATE due_receipts d SET lease = gen_random_uuid(), next_try_ms = ${clock_ms} + $4::bigint, tries = tries + 1
+  UPDATE due_receipts d SET lease = gen_random_uuid(), next_try_ms = ${clock_ms} + $3::bigint, tries = tries + 1
   FROM chosen e WHERE ${isPlace}
   RETURNING d.app_id, d.install_uuid, to_char(d.day, 'YYYY-MM-DD') AS day, d.event_key::text, d.topic, d.partition, d."offset"::float8 AS "offset",
     d.event_name, d.product_id, d.transaction_id, d.receipt, d.asks, d.dated_at_ms::float8, d.tries, d.lease::text, e.broken_off,
-    (d.tried_from_ms + $5::bigint - ${clock_ms})::float8 AS left_ms`
+    (d.tried_from_ms + $4::bigint - ${clock_ms})::float8 AS left_ms`
 
 /**
  * Ends tries: those with a final verdict go, the others come again, at once where credentials were set meanwhile (`next_try_ms` is 0).
@@ -145,9 +167,13 @@ export async function endTries(
   if (put_off.length > 0) {
     const taken = put_off.map((one) => one.taken)
     await pool.query(
-      `UPDATE due_receipts d SET lease = NULL, next_try_ms = CASE d.next_try_ms WHEN 0 THEN 0 ELSE ${clock_ms} + e.pause_ms END
-       FROM unnest(${placeTypes}, $7::uuid[], $8::bigint[]) AS e (${placeNames}, lease, pause_ms) WHERE ${isTry}`,
-      [...placesOf(taken), taken.map(({ lease }) => lease), put_off.map(({ pause_ms }) => Math.ceil(pause_ms))],
+      `UPDATE due_receipts d SET lease = NULL, reason = e.reason,
+         next_try_ms = CASE d.next_try_ms WHEN 0 THEN 0 ELSE ${clock_ms} + e.pause_ms END
+       FROM unnest(${placeTypes}, $7::uuid[], $8::bigint[], $9::text[]) AS e (${placeNames}, lease, pause_ms, reason) WHERE ${isTry}`,
+      [
+        ...[...placesOf(taken), taken.map(({ lease }) => lease)],
+        ...[put_off.map(({ pause_ms }) => Math.ceil(pause_ms)), put_off.map(({ reason }) => reason)],
+      ],
     )
   }
 }
@@ -163,6 +189,28 @@ export async function removeErasedReceipts(
      WHERE d.app_id = $1 AND d.install_uuid = e.install_uuid AND d.dated_at_ms <= e.mark_ms`,
     [app_id, installs.map(({ install_uuid }) => install_uuid), installs.map(({ mark_ms }) => mark_ms)],
   )
+}
+
+/** An app whose receipts have waited for long. */
+export interface LongWait {
+  app_id: string
+  reason: ReceiptReason
+  /** Since when the oldest of them is tried, Unix epoch ms. */
+  since_ms: number
+}
+
+/** Of each of these apps the receipt that has waited longest for a store that is away or for credentials, if it has waited so long. */
+export async function findLongWaits(pool: Client, app_ids: readonly string[], waited_ms: number): Promise<LongWait[]> {
+  const { rows } = await pool.query<LongWait>(
+    `SELECT app_id, oldest.reason, oldest.tried_from_ms::float8 AS since_ms FROM unnest($1::text[]) AS app_id
+     CROSS JOIN LATERAL (
+       SELECT reason, tried_from_ms FROM due_receipts d
+       WHERE d.app_id = app_id.app_id AND tries > 0 AND reason IN ('store_away', 'no_credentials')
+         AND tried_from_ms <= ${clock_ms} - $2::bigint
+       ORDER BY tried_from_ms LIMIT 1) AS oldest`,
+    [app_ids, waited_ms],
+  )
+  return rows
 }
 
 /** What waits: all of it, and what has no verdict at all. Ages in milliseconds by the clock of PostgreSQL, null without any. */

@@ -4,6 +4,7 @@ import type { AttentionItem } from '@tributary/contracts/admin/attention'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { readBacklogs } from '@tributary/tables/partners/due-postbacks'
+import { findLongWaits } from '@tributary/tables/receipts/due-receipts'
 import { listApps } from '@tributary/tenancy/companies/apps'
 import { getCompany } from '@tributary/tenancy/companies/tenants'
 import { monthStartMs } from '@tributary/tenancy/quota/quota-key'
@@ -31,6 +32,7 @@ export function companyLooks(deps: CompanyDeps, company_id: string, seen: Readon
     { codes: ['secret_ends'], ...ofApps },
     { codes: ['app_silent'], ...ofEvents },
     { codes: ['partner_fails'], find: async () => failingPartners(deps, await apps, company_id) },
+    { codes: ['receipts_wait'], find: async () => waitingReceipts(deps, await apps, company_id) },
   ]
 }
 
@@ -96,6 +98,24 @@ async function failingPartners({ pool, now }: CompanyDeps, apps: readonly App[],
       ...{ company_id, app_id, since_ms: waits ? oldest_due_ms : last_dead_ms },
       message: `${partner} is not notified of ${names.get(app_id)}: ${parts.join(', ')}.`,
       fix: `Look at its answers: npx tributary partner deliveries --app ${app_id} --partner ${partner}`,
+    })
+  })
+}
+
+/** Apps whose receipts no store has answered for long. */
+async function waitingReceipts({ pool }: CompanyDeps, apps: readonly App[], company_id: string) {
+  const known = new Map(apps.map((app) => [app.app_id, app]))
+  const waits = known.size === 0 ? [] : await findLongWaits(pool, [...known.keys()], limits.receipts_late_ms)
+  return waits.map(({ app_id, reason, since_ms }) => {
+    const { name, platform } = known.get(app_id)!
+    const store = platform === 'ios' ? 'the App Store' : 'Google Play'
+    return item('receipts_wait', {
+      ...{ company_id, app_id, since_ms },
+      message:
+        reason === 'store_away'
+          ? `Receipts of ${name} wait for an answer of ${store}.`
+          : `Receipts of ${name} wait for credentials that ${store} takes.`,
+      fix: `Ask the store whether it answers: npx tributary app check-store ${app_id}`,
     })
   })
 }

@@ -152,7 +152,7 @@ export async function judgeApp(deps: JudgeDeps, app_id: string): Promise<number>
   taken.forEach((one, n) => {
     const pause_ms = pauseAfter(one, judged[n]!, resting)
     if (pause_ms === null) ended.push(one)
-    else put_off.push({ taken: one, pause_ms })
+    else put_off.push({ taken: one, pause_ms, reason: judged[n]!.reason })
   })
   await endTries(postgres, { judged: ended, put_off })
   return taken.length

@@ -12,6 +12,7 @@ import type { App } from '../../shell/session.ts'
 import { useMintKey, useRevokeKey, useRotate, useServerKeys } from './query.ts'
 import { Settings } from './settings.tsx'
 import { StoreCredentials } from './store-credentials.tsx'
+import { StoreNotifications } from './store-notifications.tsx'
 import { texts } from './texts.ts'
 
 type Key = Output<'listServerKeys'>['keys'][number]
@@ -19,7 +20,7 @@ type Key = Output<'listServerKeys'>['keys'][number]
 const scopesInOrder = Object.keys(texts.may) as Key['scopes']
 const usual: Key['scopes'] = ['events:write', 'reports:read']
 
-/** The server keys, the signing secret, the settings and the credentials of an app at the stores. */
+/** The server keys, the signing secret and the settings of an app, its credentials at the stores, and their notifications. */
 export function AppKeys({ app }: { app: App }) {
   return (
     <section className="card" aria-label={`${texts.manage}: ${app.name}`}>
@@ -28,6 +29,7 @@ export function AppKeys({ app }: { app: App }) {
       <ServerKeys app={app} />
       <Secret app={app} />
       <StoreCredentials app={app} />
+      <StoreNotifications app={app} />
     </section>
   )
 }

@@ -2,6 +2,7 @@ import { serverNow } from '../../api/clock.ts'
 import { duration } from '../../api/numbers.ts'
 import { Fault } from '../../parts/fault.tsx'
 import { Skeleton } from '../../parts/skeleton.tsx'
+import { PageLink } from '../../shell/page-link.tsx'
 import type { App } from '../../shell/session.ts'
 import { useAttention } from './query.ts'
 import { texts } from './texts.ts'
@@ -28,6 +29,14 @@ export function Attention({ app }: { app?: App }) {
               <span className="pill warn">{code.replaceAll('_', ' ')}</span>
               <div className="wrap">
                 <strong>{message}</strong> <span className="quiet">{fix}</span>
+                {code === 'receipts_wait' && app_id !== null && (
+                  <>
+                    {' '}
+                    <PageLink page="receipts" words={{ app: app_id }}>
+                      {texts.receipts}
+                    </PageLink>
+                  </>
+                )}
               </div>
               <span className="quiet">
                 {since_ms !== null && `${duration(Math.max(0, serverNow() - since_ms))} · `}

@@ -20,6 +20,7 @@ export const texts = {
   noInstalls: 'No installs in these days.',
   attention: 'Needs attention',
   nothing: 'Nothing needs attention.',
+  receipts: 'Receipts of the app',
   unchecked: (codes: string) => `Not looked at now: ${codes}.`,
   quota: 'Quota of the month',
   unlimited: 'No limit',
