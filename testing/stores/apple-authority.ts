@@ -1,4 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign, X509Certificate } from 'node:crypto'
+import { type AppReceiptOrder, appReceipt } from './app-receipt.ts'
 import { der, explicit, integer, objectId, octets, sequence, set, utf8 } from './der.ts'
 
 /** Marks of Apple in the certificates that sign receipts (CP of Apple, "WWDR" and "receipt signing"). */
@@ -54,6 +55,8 @@ export interface AppleAuthority {
   leaf: Issued
   /** A JWS of the payload, with its chain in the header. */
   sign(payload: object, header?: object): string
+  /** An app receipt from before StoreKit 2 (PKCS #7, base64) with these purchases, of June 1 2026. */
+  appReceipt(transaction_ids: readonly string[], more?: Partial<AppReceiptOrder>): string
 }
 
 export function createAppleAuthority(dates: Pick<CertificateOrder, 'from_ms' | 'until_ms'> = {}): AppleAuthority {
@@ -66,6 +69,8 @@ export function createAppleAuthority(dates: Pick<CertificateOrder, 'from_ms' | '
 export const authorityOf = (root: Issued, intermediate: Issued, leaf: Issued): AppleAuthority => ({
   ...{ root, intermediate, leaf },
   sign: (payload, header = headerOf(leaf, intermediate, root)) => signJws(header, payload, leaf.key),
+  appReceipt: (transaction_ids, more) =>
+    appReceipt({ transaction_ids, chain: [leaf, intermediate, root], key: leaf.key, ...more }),
 })
 
 /** The header of a JWS of Apple. */
@@ -108,15 +113,3 @@ export const appleNotification = (data: object = {}, more: object = {}) => ({
   data: { appAppleId: 1234567890, bundleId: 'com.example.run', environment: 'Production', ...data },
   ...more,
 })
-
-/** An app receipt from before StoreKit 2 (PKCS #7, base64) with these purchases. Its signature is empty. */
-export function appReceipt(transaction_ids: readonly string[], more: Buffer[] = []): string {
-  const attribute = (type: number, value: Buffer) => sequence(integer(type), integer(1), octets(value))
-  const purchases = transaction_ids.map((id) =>
-    attribute(17, set(attribute(1702, utf8('coins_100')), attribute(1703, utf8(id)), attribute(1705, utf8(id)))),
-  )
-  const content = set(attribute(2, utf8('com.example.run')), ...purchases, ...more)
-  const data = sequence(objectId('1.2.840.113549.1.7.1'), explicit(0, octets(content)))
-  const signed = sequence(integer(1), set(), data, set())
-  return sequence(objectId('1.2.840.113549.1.7.2'), explicit(0, signed)).toString('base64')
-}

@@ -65,13 +65,14 @@ export const service = defineService({
           await work(stop)
         }
         async function prepare() {
-          const [{ verifyJws }, { createAppStores }, { judgeDue }] = await Promise.all([
+          const [{ verifyJws }, { readAppReceipt }, { createAppStores }, { judgeDue }] = await Promise.all([
             import('@tributary/stores/verify-jws'),
+            import('@tributary/stores/app-receipt'),
             import('./judge/app-stores.ts'),
             import('./judge/judge-due.ts'),
           ])
-          const verify = verifyJws(roots)
-          const stores = createAppStores({ ...context, verify, ask, urls })
+          const proofs = { verify: verifyJws(roots), readAppReceipt: readAppReceipt(roots) }
+          const stores = createAppStores({ ...context, ...proofs, ask, urls })
           return (stop: AbortSignal) => judgeDue({ ...context, stores, fxRates, onVerdict }, stop)
         }
       },

@@ -112,4 +112,13 @@ export const receiptMutants: readonly Mutant[] = [
     tests: judge_tests,
     only: 'a refunded receipt on several installs is one charge and one refund',
   },
+  {
+    rule: 'docs/receipts.md#what-is-checked',
+    promise: 'who guesses the id of a transaction has no receipt of it',
+    file: 'packages/stores/src/apple/prove-signed.ts',
+    from: "isSignedBy(chain[0]!, signer, content) ? null : 'bad_signature'",
+    to: 'null',
+    tests: ['packages/stores/test/app-receipt.domain.test.ts'],
+    only: 'of a stranger beside those of Apple',
+  },
 ]

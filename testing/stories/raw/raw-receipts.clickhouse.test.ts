@@ -7,7 +7,7 @@ import { judgeMoney } from '@tributary/tables/receipts/choose-money'
 import type { EventPlace } from '@tributary/tables/receipts/event-places'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
-import { appleTransaction, appReceipt } from '@tributary/testing/stores/apple-authority'
+import { appleTransaction } from '@tributary/testing/stores/apple-authority'
 import { openFakeStores } from '@tributary/testing/stores/fake-stores'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { authority, type ReceiptStage, receiptStage, t0 } from '../receipts/receipt-stage.ts'
@@ -81,7 +81,7 @@ test.each([[[]], [[2]], [[3, 7]], [[4, 5, 6, 8]], [[1, 2, 3, 4]]])(
     }
     await stage.send('i-1', 'sdk', [
       purchase('a', jws('101')),
-      purchase('b', { store: 'apple', app_receipt: appReceipt(['102']) }),
+      purchase('b', { store: 'apple', app_receipt: authority.appReceipt(['102']) }),
     ])
     await stage.send('i-2', 'sdk', [purchase('c', { store: 'apple', jws: 'no' })])
     await run()

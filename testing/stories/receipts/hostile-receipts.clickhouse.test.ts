@@ -2,7 +2,7 @@ import { lateClaimsJoiner } from '@tributary/receipt-validator/join-late-claims'
 import { addDue } from '@tributary/tables/receipts/due-receipts'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
-import { appleTransaction, appReceipt } from '@tributary/testing/stores/apple-authority'
+import { appleTransaction } from '@tributary/testing/stores/apple-authority'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eraseInstall } from './erase-install.ts'
 import { authority, type ReceiptStage, receiptStage, t0 } from './receipt-stage.ts'
@@ -33,7 +33,7 @@ test.each([
   ['of the same name without a receipt', () => ({ props: {} })],
   [
     'with a receipt that nobody could verify',
-    (id: string) => ({ props: { receipt: { store: 'apple', app_receipt: appReceipt([id]) } } }),
+    (id: string) => ({ props: { receipt: { store: 'apple', app_receipt: authority.appReceipt([id]) } } }),
   ],
 ])('erasing a claim %s takes no confirmed purchase of another install away, earlier or later', async (_which, evil) => {
   const stage = await receiptStage({ clickhouse, postgres })

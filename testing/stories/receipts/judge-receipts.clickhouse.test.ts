@@ -3,7 +3,7 @@ import type { Ask } from '@tributary/stores/ask'
 import { changeApp } from '@tributary/tenancy/companies/apps'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
-import { appleTransaction, appReceipt, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
+import { appleTransaction, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
 import { openFakeStores } from '@tributary/testing/stores/fake-stores'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { authority, bundle_id, receiptStage, t0 } from './receipt-stage.ts'
@@ -26,7 +26,7 @@ const transactionOf = (id: string, more: object = {}) =>
   appleTransaction({ transactionId: id, originalTransactionId: id, ...more })
 const signed = (id: string, more: object = {}) => ({ store: 'apple', jws: authority.sign(transactionOf(id, more)) })
 /** Apple has to be asked about it. */
-const legacy = (id: string) => ({ store: 'apple', app_receipt: appReceipt([id]) })
+const legacy = (id: string) => ({ store: 'apple', app_receipt: authority.appReceipt([id]) })
 const token = { store: 'google', purchase_token: 'abc.AO-J1Ox', product_id: 'coins_100' }
 const sale = (event_id: string, receipt: unknown, more: object = {}) => ({
   ...{ event_id, event_name: 'purchase', event_ts_ms: t0, revenue: 5, props: { receipt } },

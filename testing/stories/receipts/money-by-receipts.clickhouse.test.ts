@@ -1,7 +1,7 @@
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { roundsOf } from '@tributary/testing/rounds'
-import { appleTransaction, appReceipt, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
+import { appleTransaction, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
 import { openFakeStores } from '@tributary/testing/stores/fake-stores'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -60,8 +60,8 @@ type Sent = typeof sent extends fc.Arbitrary<infer One> ? One : never
 function receiptOf({ kind, id: of, source }: Sent): unknown {
   if (kind === 'none' || source === 'store') return undefined
   if (kind === 'malformed') return { store: 'apple', jws: 'none' }
-  if (kind === 'legacy') return { store: 'apple', app_receipt: appReceipt([of]) }
-  if (kind === 'unknown') return { store: 'apple', app_receipt: appReceipt(['109']) }
+  if (kind === 'legacy') return { store: 'apple', app_receipt: authority.appReceipt([of]) }
+  if (kind === 'unknown') return { store: 'apple', app_receipt: authority.appReceipt(['109']) }
   const transaction = signed(of, kind === 'sandbox' ? { environment: 'Sandbox' } : {})
   return { store: 'apple', jws: (kind === 'forged' ? stranger : authority).sign(transaction) }
 }

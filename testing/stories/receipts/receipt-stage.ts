@@ -10,6 +10,7 @@ import { notificationJoiner } from '@tributary/receipt-validator/notification-jo
 import { receiptFinder } from '@tributary/receipt-validator/receipt-finder'
 import type { ConsumerDefinition } from '@tributary/service-kit/consumer/define-consumer'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
+import { readAppReceipt } from '@tributary/stores/app-receipt'
 import type { Ask } from '@tributary/stores/ask'
 import { verifyJws } from '@tributary/stores/verify-jws'
 import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
@@ -61,10 +62,12 @@ export async function receiptStage({ clickhouse, postgres, ...given }: Engines) 
   const erased = memoryTombstones()
   const topic = consumers.eventWriter.topic.name
   const urls = { apple: url, google: url, google_token: url === undefined ? undefined : `${url}/token` }
-  const verify = verifyJws([authority.root.certificate])
+  const roots = [authority.root.certificate]
+  const [verify, readApp] = [verifyJws(roots), readAppReceipt(roots)]
   let rested_ms = 0
   const elapsed = () => performance.now() + rested_ms
-  const newStores = () => createAppStores({ postgres: pool, masterKeys, verify, ask, urls, now, elapsed })
+  const newStores = () =>
+    createAppStores({ postgres: pool, masterKeys, verify, readAppReceipt: readApp, ask, urls, now, elapsed })
   const fxRates: JudgeDeps['fxRates'] = {
     find: async () => (lookup) =>
       (rated.includes(lookup.currency) && lookup.day >= '2020'

@@ -1,4 +1,4 @@
-import { appleTransaction, appReceipt, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
+import { appleTransaction, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
 import { expect, it } from 'vitest'
 import { sent, service } from '../commands/fake-admin-api.ts'
 import { fileWith, tributary } from '../run-tributary.ts'
@@ -33,9 +33,11 @@ it('says offline what a signed transaction is, as JSON or bare', async () => {
 
 it('says that only the store can tell of others', async () => {
   const unverified = { verdict: 'unverified', reason: 'no_credentials', ...none }
-  const receipt = appReceipt(['1'])
+  const receipt = apple.appReceipt(['1'])
   expect(await verdictOf(receipt)).toEqual({ store: 'apple', ...unverified })
   expect(await verdictOf(Buffer.from(receipt, 'base64'))).toEqual({ store: 'apple', ...unverified })
+  const forged = createAppleAuthority().appReceipt(['1'])
+  expect(await verdictOf(forged)).toEqual({ store: 'apple', verdict: 'invalid', reason: 'untrusted_chain', ...none })
   const token = { store: 'google', purchase_token: 'abc', product_id: 'coins_100' }
   expect(await verdictOf(JSON.stringify(token))).toEqual({ store: 'google', ...unverified })
   expect(await verdictOf('hello')).toEqual({ store: 'apple', verdict: 'invalid', reason: 'malformed', ...none })

@@ -168,7 +168,7 @@ export const settings = {
   }),
   TRIBUTARY_APPLE_ROOTS_FILE: setting({
     meaning:
-      'PEM file of the root certificates that signed transactions and notifications of Apple need, instead of the pinned one',
+      'PEM file of the root certificates that receipts and notifications of Apple need, instead of the pinned ones',
     kind: optional(text),
     default_text: null,
   }),

@@ -4,7 +4,7 @@ import { judgeApple } from '@tributary/domain/receipt/judge-apple'
 import { judgeProduct, judgeSubscription } from '@tributary/domain/receipt/judge-google'
 import { differs, type ReceiptBinding, withReason } from '@tributary/domain/receipt/judgement'
 import { readReceipt } from '@tributary/domain/receipt/read-receipt'
-import { transactionIdsOf } from '@tributary/stores/app-receipt'
+import type { ReadAppReceipt } from '@tributary/stores/app-receipt'
 import type { AppStore } from '@tributary/stores/app-store'
 import type { StoreFault } from '@tributary/stores/ask'
 import type { GooglePlay } from '@tributary/stores/google-play'
@@ -13,6 +13,7 @@ import type { VerifyJws } from '@tributary/stores/verify-jws'
 /** What receipts of one app are judged with. */
 export interface ReceiptStores {
   verify: VerifyJws
+  readAppReceipt: ReadAppReceipt
   /** Null: the app has no credentials for it. */
   appStore: AppStore | null
   googlePlay: GooglePlay | null
@@ -36,15 +37,20 @@ export async function judgeReceipt(
   return typeof found === 'string' ? withReason('apple', found) : judgeApple(found, binding)
 }
 
-/** An app receipt lists every purchase that is not consumed: the one that the event names is asked for, else the first. */
+/**
+ * An app receipt lists every purchase that is not consumed: the one that the event names is asked for, else the first. Apple signed the receipt:
+ * whoever guesses the id of a transaction has none.
+ */
 async function judgeAppReceipt(
   app_receipt: string,
   binding: ReceiptBinding,
-  { verify, appStore }: ReceiptStores,
+  { verify, readAppReceipt, appStore }: ReceiptStores,
 ): Promise<JudgedPurchase> {
-  const ids = transactionIdsOf(app_receipt)
-  if (ids.length === 0) return withReason('apple', 'malformed')
-  const id = binding.transaction_id ?? ids[0]!
+  const read = readAppReceipt(app_receipt)
+  if (typeof read === 'string') return withReason('apple', read)
+  const { bundle_id, transaction_ids: ids } = read
+  if (binding.bundle_id !== null && differs(binding.bundle_id, bundle_id)) return withReason('apple', 'wrong_bundle')
+  const id = binding.transaction_id ?? ids[0]
   if (!ids.includes(id)) return withReason('apple', 'wrong_transaction')
   if (appStore === null) return withReason('apple', 'no_credentials')
   const said = await appStore.ask(id)

@@ -1,16 +1,18 @@
 import { limits } from '@tributary/contracts/limits'
 import type { ReceiptBinding } from '@tributary/domain/receipt/judgement'
+import { readAppReceipt } from '@tributary/stores/app-receipt'
 import { openAppStore } from '@tributary/stores/app-store'
 import { openAsk } from '@tributary/stores/ask'
 import { openGooglePlay } from '@tributary/stores/google-play'
 import { verifyJws } from '@tributary/stores/verify-jws'
-import { appleTransaction, appReceipt, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
+import { appleTransaction, createAppleAuthority } from '@tributary/testing/stores/apple-authority'
 import { type Behaviour, openFakeStores } from '@tributary/testing/stores/fake-stores'
 import { expect, onTestFinished, test } from 'vitest'
 import { judgeReceipt } from '../../src/stores/judge-receipt.ts'
 
 const apple = createAppleAuthority()
-const verify = verifyJws([apple.root.certificate])
+const roots = [apple.root.certificate]
+const proofs = { verify: verifyJws(roots), readAppReceipt: readAppReceipt(roots) }
 const bundle_id = 'com.example.run'
 
 async function world() {
@@ -23,7 +25,7 @@ async function world() {
   const appStore = openAppStore(fake.apple, bundle_id, { ask, urls: [fake.url] })
   const google = { ask, url: fake.url, token_url: `${fake.url}/token` }
   const googlePlay = openGooglePlay(fake.google, bundle_id, google)
-  const stores = { verify, appStore, googlePlay }
+  const stores = { ...proofs, appStore, googlePlay }
   const judge = (receipt: unknown, binding: ReceiptBinding = {}) =>
     judgeReceipt(receipt, { bundle_id, ...binding }, stores)
   return { fake, ask, google, stores, judge }
@@ -33,7 +35,7 @@ const signed = (more: object = {}): Behaviour => ({
   status: 200,
   body: { signedTransactionInfo: apple.sign(appleTransaction({ transactionId: '70', ...more })) },
 })
-const legacy = { store: 'apple', app_receipt: appReceipt(['70', '71']) }
+const legacy = { store: 'apple', app_receipt: apple.appReceipt(['70', '71']) }
 const product = { store: 'google', purchase_token: 'abc.AO-J1', product_id: 'coins_100' }
 const subscription = { ...product, subscription: true }
 const paid = { status: 200, body: { kind: 'androidpublisher#productPurchase', purchaseState: 0, orderId: 'GPA.1' } }
@@ -77,7 +79,7 @@ test.each<[string, Behaviour | null, Behaviour | null, object, string]>([
         one === null || (id === '0' && typeof one === 'object' && one.status === 200) ? unknown_id : one,
       )
   const appStore = openAppStore(fake.apple, bundle_id, { ask, urls: [fake.url, tests.url] })
-  expect(await judgeReceipt(legacy, { bundle_id }, { verify, appStore, googlePlay: null })).toMatchObject(judged)
+  expect(await judgeReceipt(legacy, { bundle_id }, { ...proofs, appStore, googlePlay: null })).toMatchObject(judged)
   expect(await appStore.check()).toBe(checked)
 })
 
@@ -89,6 +91,18 @@ test('Apple is asked for the transaction of a legacy receipt that the event name
   expect(await judge(legacy, { transaction_id: '72' })).toMatchObject({ reason: 'wrong_transaction' })
   expect(await judge({ ...legacy, app_receipt: 'MII=' })).toMatchObject({ reason: 'malformed' })
   expect(fake.asked).toEqual(['/inApps/v1/transactions/70', '/inApps/v1/transactions/71'])
+})
+
+test('an app receipt that Apple did not sign, or of another app, is invalid, and Apple is not asked for what is in it', async () => {
+  const { judge, fake } = await world()
+  fake.purchases.set('70', signed())
+  const stranger = createAppleAuthority()
+  const judged = async (app_receipt: string) => (await judge({ store: 'apple', app_receipt })).reason
+  expect(await judged(stranger.appReceipt(['70']))).toBe('untrusted_chain')
+  expect(await judged(apple.appReceipt(['70'], { key: stranger.leaf.key }))).toBe('bad_signature')
+  expect(await judged(apple.appReceipt(['70'], { bundle_id: 'com.other' }))).toBe('wrong_bundle')
+  expect(fake.asked).toEqual([])
+  expect(await judged(apple.appReceipt(['70']))).toBeNull()
 })
 
 test.each<[string, Behaviour | null, string, string]>([
@@ -218,7 +232,7 @@ test('a token serves many requests at once, and is asked for anew before it ends
 })
 
 test('an app without credentials leaves its receipts unverified, and asks nobody', async () => {
-  const none = { verify, appStore: null, googlePlay: null }
+  const none = { ...proofs, appStore: null, googlePlay: null }
   for (const receipt of [legacy, product, subscription])
     expect(await judgeReceipt(receipt, { bundle_id }, none)).toMatchObject({
       ...{ verdict: 'unverified', reason: 'no_credentials' },

@@ -1,4 +1,5 @@
 import type { Store } from '@tributary/contracts/receipt/receipt'
+import type { ReadAppReceipt } from '@tributary/stores/app-receipt'
 import { type AppStore, openAppStore } from '@tributary/stores/app-store'
 import type { Ask } from '@tributary/stores/ask'
 import { type GooglePlay, openGooglePlay, type Purchase } from '@tributary/stores/google-play'
@@ -14,6 +15,7 @@ export interface StoresDeps {
   postgres: Pool
   masterKeys: MasterKeys
   verify: VerifyJws
+  readAppReceipt: ReadAppReceipt
   ask: Ask
   /** Addresses instead of the stores' own. */
   urls: { apple?: string | undefined; google?: string | undefined; google_token?: string | undefined }
@@ -59,7 +61,7 @@ export function createAppStores(deps: StoresDeps) {
     if (known?.credentials === credentials) return known.stores
     forget(opened)
     const { bundle_id, apple, google } = found
-    const { ask, urls, verify, now } = deps
+    const { ask, urls, verify, readAppReceipt, now } = deps
     const answers = createRememberedAnswers(postgres, app_id, elapsed, kept)
     const gate = gates(app_id)
     const appStore =
@@ -85,7 +87,7 @@ export function createAppStores(deps: StoresDeps) {
         isSettled,
       )
     const stores: ReceiptStores = {
-      verify,
+      ...{ verify, readAppReceipt },
       appStore: appStore && { ...appStore, ask: askApple },
       googlePlay: googlePlay && { ...googlePlay, ask: askGoogle },
     }

@@ -42,7 +42,9 @@ const dueOf = (app_id: string): DueReceipt => ({
 function start(onBegin: (app_id: string) => void) {
   const app: AppWithStores = {
     ...{ company_id: 'co_1', platform: 'ios', bundle_id: 'com.example.run', resting: new Map() },
-    stores: { verify: async () => 'malformed', appStore: null, googlePlay: null },
+    stores: {
+      ...{ verify: async () => 'malformed', readAppReceipt: () => 'malformed', appStore: null, googlePlay: null },
+    },
   }
   const deps: JudgeDeps = {
     broker: memoryBroker(1, () => 0),

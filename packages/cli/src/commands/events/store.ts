@@ -38,13 +38,16 @@ async function verify(path: string, options: VerifyOptions): Promise<void> {
   const binding = options.app === undefined ? {} : { bundle_id: await getBundleId(options.app) }
   const { TRIBUTARY_APPLE_ROOTS_FILE: roots_file } = readEngineSettings(['TRIBUTARY_APPLE_ROOTS_FILE'], [])
   // Loaded here, since the library of Apple takes half a second.
-  const [{ judgeReceipt }, { verifyJws }, { readAppleRoots }] = await Promise.all([
+  const [{ judgeReceipt }, { verifyJws }, { readAppReceipt }, { readAppleRoots }] = await Promise.all([
     import('@tributary/tenancy/stores/judge-receipt'),
     import('@tributary/stores/verify-jws'),
+    import('@tributary/stores/app-receipt'),
     import('@tributary/stores/apple-roots'),
   ])
   const roots = readRoots(() => readAppleRoots(roots_file))
-  const judged = await judgeReceipt(receipt, binding, { verify: verifyJws(roots), appStore: null, googlePlay: null })
+  const judged = await judgeReceipt(receipt, binding, {
+    ...{ verify: verifyJws(roots), readAppReceipt: readAppReceipt(roots), appStore: null, googlePlay: null },
+  })
   const notes = [
     offlineText(judged),
     ...(options.app === undefined && judged.product_id !== null ? [not_compared] : []),
