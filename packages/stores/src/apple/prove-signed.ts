@@ -8,8 +8,9 @@ export type ProofFault = Exclude<JwsFault, 'wrong_environment'>
 /** Apple's marks in the certificates of receipts: extensions of the leaf, and of its issuer. */
 const leaf_mark = '2a864886f76364060b01' // 1.2.840.113635.100.6.11.1
 const issuer_mark = '2a864886f76364060201' // 1.2.840.113635.100.6.2.1
-const message_digest = '2a864886f70d010904'
-const digests: Readonly<Record<string, string>> = { '2b0e03021a': 'sha1', '608648016503040201': 'sha256' }
+/** The attribute that holds the hash of the content. */
+const content_hash = '2a864886f70d010904'
+const hashes: Readonly<Record<string, string>> = { '2b0e03021a': 'sha1', '608648016503040201': 'sha256' }
 
 /** A receipt has three. More would only cost time. */
 const certificates_max = 8
@@ -74,21 +75,21 @@ function idOf(element: Element | undefined): string {
   return id?.tag === tags.object_id ? id.value.toString('hex') : ''
 }
 
-/** SignerInfo: version, issuer and number, digest, attributes that are signed where there are some, signature. */
+/** SignerInfo: version, issuer and number, hash algorithm, attributes that are signed where there are some, signature. */
 function isSignedBy({ publicKey }: X509Certificate, signer: Element | undefined, content: Buffer): boolean {
-  const [, , algorithm, ...others] = inside(signer, tags.sequence)
-  const digest = digests[idOf(algorithm)]
+  const [, , named, ...others] = inside(signer, tags.sequence)
+  const algorithm = hashes[idOf(named)]
   const own = others.find(({ tag }) => tag === tags.context_0)
   const signature = others.find(({ tag }) => tag === tags.octet_string)
-  if (digest === undefined || signature === undefined) return false
-  if (own === undefined) return verify(digest, content, publicKey, signature.value)
-  const named = inside(own, tags.context_0).find((one) => idOf(one) === message_digest)
-  const [, values] = inside(named, tags.sequence)
+  if (algorithm === undefined || signature === undefined) return false
+  if (own === undefined) return verify(algorithm, content, publicKey, signature.value)
+  const attribute = inside(own, tags.context_0).find((one) => idOf(one) === content_hash)
+  const [, values] = inside(attribute, tags.sequence)
   const [value] = inside(values, tags.set)
   // They are signed as a SET.
   const attributes = Buffer.concat([Buffer.from([tags.set]), own.raw.subarray(1)])
   return (
-    value?.value.equals(hash(digest, content, 'buffer')) === true &&
-    verify(digest, attributes, publicKey, signature.value)
+    value?.value.equals(hash(algorithm, content, 'buffer')) === true &&
+    verify(algorithm, attributes, publicKey, signature.value)
   )
 }

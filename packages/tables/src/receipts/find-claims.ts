@@ -40,7 +40,7 @@ export async function findClaims(
 /** Ids of one statement. */
 const ids_max = 500
 /** The best claims without a receipt on a transaction that are looked at; a client may send any number. */
-const claims_max = 1000
+export const claims_max = 1000
 
 async function findSome(clickhouse: Query, app_id: string, ids: readonly string[]): Promise<ClaimedTransaction[]> {
   const keys = await clickhouse.query<{ id: string; charge: string; refund: string }>(

@@ -2,7 +2,6 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { mutate } from '@tributary/clickhouse/mutate'
 import { readStampViews, readViewSources, type ViewSource } from '@tributary/clickhouse/schema/view-sources'
-import { revenueRowColumns } from '@tributary/contracts/rows'
 import {
   derivedFromEvents,
   derivedOf,
@@ -12,6 +11,7 @@ import {
   sweptFrom,
 } from '@tributary/contracts/tables'
 import { isKeptSql, type RawExpired, readRawExpired } from '../events/raw-expired.ts'
+import { cancelAgainSql } from '../receipts/cancel-again.ts'
 
 export interface RefillOptions {
   clickhouse: Clickhouse
@@ -93,18 +93,11 @@ export async function refillTables({ clickhouse, tables, logger }: RefillOptions
     const erased = erasedSumsSql(view.target, refilledOf(view.target) ?? '1')
     if (erased !== null) await clickhouse.command(erased)
   }
-  if (emptied.includes('revenue_cancelled_v1')) await clickhouse.command(cancelChosenSql)
+  if (emptied.includes('revenue_cancelled_v1'))
+    for (const sql of cancelAgainSql) await clickhouse.command(`${sql} SETTINGS ${settings}`)
   await emptySettled(clickhouse)
   return views.map(({ target }) => target)
 }
-
-const ofMoney = revenueRowColumns.join(', ')
-/** What receipts decide on is cancelled again: no claim tells that, since each such event has a transaction key of its own. */
-const cancelChosenSql = `
-  INSERT INTO revenue_cancelled_v1 (${ofMoney}) SELECT ${ofMoney} FROM revenue_raw_v1
-  WHERE (app_id, day, install_uuid, event_key, topic, partition, offset) IN (
-    SELECT app_id, day, install_uuid, event_key, topic, partition, offset FROM revenue_chosen_v1 FINAL)
-  SETTINGS ${settings}`
 
 async function hasOpenErasure(clickhouse: Clickhouse): Promise<boolean> {
   const found = await clickhouse.query(
