@@ -9,7 +9,8 @@ import type { Pool } from 'pg'
 import { type Bench, numberArgument, percentile, textArgument } from '../bench.ts'
 import type { ProcessReport } from '../process/driven-process.ts'
 import { openLoop } from '../process/open-loop.ts'
-import { cpuSeconds, residentMegabytes } from '../process/process-cost.ts'
+import { watchMemoryOf } from '../process/peak-memory.ts'
+import { cpuSeconds } from '../process/process-cost.ts'
 import type { BareOrder } from './bare-loop.ts'
 import { addDue, countDue, makePartners, urlOf } from './due-rows.ts'
 import { type HeardByName, slow_answer_ms } from './partner-servers.ts'
@@ -150,19 +151,6 @@ async function bareSeconds(order: BareOrder): Promise<number> {
   child.send(order)
   const [{ cpu_seconds = 0 }] = (await once(child, 'message')) as [ProcessReport]
   return cpu_seconds
-}
-
-function watchMemoryOf(pid: number): () => number {
-  let peak = 0
-  const look = () => {
-    peak = Math.max(peak, residentMegabytes(pid))
-  }
-  const timer = setInterval(look, 200)
-  return () => {
-    clearInterval(timer)
-    look()
-    return peak
-  }
 }
 
 type Others = Awaited<ReturnType<typeof measureOthers>>

@@ -90,7 +90,9 @@ export async function findDueApps(pool: Client): Promise<string[]> {
 /** Of two indexes, in their words. A try that broke off may have left no verdict: it waits for no store. */
 const isOpen = '(tries = 0 OR lease IS NOT NULL OR asks IS NULL)'
 const isWaiting = 'tries > 0 AND lease IS NULL AND asks IS NOT NULL'
-const isDue = `d.app_id = waiting.app_id AND d.next_try_ms <= ${clock_ms}`
+/** One row: a planner that thinks of all of them reads all of them. */
+const dueSql = (which: string): string =>
+  `(SELECT true FROM due_receipts d WHERE d.app_id = waiting.app_id AND d.next_try_ms <= ${clock_ms} AND ${which} LIMIT 1)`
 
 const appsSql = `
   WITH RECURSIVE waiting AS (
@@ -99,8 +101,7 @@ const appsSql = `
     SELECT (SELECT d.app_id FROM due_receipts d WHERE d.app_id > waiting.app_id ORDER BY d.app_id LIMIT 1)
     FROM waiting WHERE waiting.app_id IS NOT NULL)
   SELECT app_id FROM waiting WHERE app_id IS NOT NULL
-    AND (EXISTS (SELECT 1 FROM due_receipts d WHERE ${isDue} AND ${isOpen})
-      OR EXISTS (SELECT 1 FROM due_receipts d WHERE ${isDue} AND ${isWaiting} AND asks IN ('apple', 'google')))`
+    AND coalesce(${dueSql(isOpen)}, ${dueSql(`${isWaiting} AND asks = 'apple'`)}, ${dueSql(`${isWaiting} AND asks = 'google'`)})`
 
 /** Which receipts of an app are taken. */
 export interface Wanted {
@@ -116,38 +117,43 @@ export interface Wanted {
  */
 export async function takeDue(pool: Client, { app_id, max, resting }: Wanted): Promise<TakenReceipt[]> {
   const taken: TakenReceipt[] = []
-  async function take(name: string, which: string, most: number, more: readonly unknown[] = []) {
+  async function take(name: keyof typeof takeSql, most: number, more: readonly unknown[] = []) {
     if (most <= 0) return
     const { rows } = await pool.query<Omit<TakenReceipt, 'receipt'> & { receipt: string | null }>({
-      ...{ name: `take_${name}_receipts`, text: takeSql(which) },
+      ...{ name: `take_${name}_receipts`, text: takeSql[name] },
       values: [app_id, most, limits.receipt_lease_ms, limits.receipt_tries_ms_max, ...more],
     })
     for (const { receipt, ...row } of rows)
       taken.push({ ...row, receipt: receipt === null ? undefined : (JSON.parse(receipt) as unknown) })
   }
-  await take('open', isOpen, Math.ceil(max / 2))
+  await take('open', Math.ceil(max / 2))
   const is_more_open = taken.length >= max / 2
   for (const store of stores) {
-    if (!resting.includes(store)) await take('waiting', `${isWaiting} AND asks = $5`, max - taken.length, [store])
+    if (!resting.includes(store)) await take('waiting', max - taken.length, [store])
   }
   // What is over comes though its store rests, since its last verdict stays.
-  if (resting.length > 0) await take('old', `${isWaiting} AND ${isOver}`, max - taken.length)
-  if (is_more_open) await take('open', isOpen, max - taken.length)
+  if (resting.length > 0) await take('old', max - taken.length)
+  if (is_more_open) await take('open', max - taken.length)
   return taken
 }
 
-const isOver = `tried_from_ms <= ${clock_ms} - $4::bigint`
-
-const takeSql = (which: string): string => `
+const takingSql = (which: string, order: 'next_try_ms' | 'tried_from_ms'): string => `
   WITH chosen AS (
     SELECT ${placeNames}, lease IS NOT NULL AS broken_off FROM due_receipts
     WHERE app_id = $1 AND next_try_ms <= ${clock_ms} AND ${which}
-    ORDER BY next_try_ms LIMIT $2 FOR UPDATE SKIP LOCKED)
+    ORDER BY ${order} LIMIT $2 FOR UPDATE SKIP LOCKED)
   UPDATE due_receipts d SET lease = gen_random_uuid(), next_try_ms = ${clock_ms} + $3::bigint, tries = tries + 1
   FROM chosen e WHERE ${isPlace}
   RETURNING d.app_id, d.install_uuid, to_char(d.day, 'YYYY-MM-DD') AS day, d.event_key::text, d.topic, d.partition, d."offset"::float8 AS "offset",
     d.event_name, d.product_id, d.transaction_id, d.receipt, d.asks, d.dated_at_ms::float8, d.tries, d.lease::text, e.broken_off,
     (d.tried_from_ms + $4::bigint - ${clock_ms})::float8 AS left_ms`
+
+/** Each in the order of an index. */
+const takeSql = {
+  open: takingSql(isOpen, 'next_try_ms'),
+  waiting: takingSql(`${isWaiting} AND asks = $5`, 'next_try_ms'),
+  old: takingSql(`tries > 0 AND lease IS NULL AND tried_from_ms <= ${clock_ms} - $4::bigint`, 'tried_from_ms'),
+} as const
 
 /**
  * Ends tries: those with a final verdict go, the others come again, at once where credentials were set meanwhile (`next_try_ms` is 0).
