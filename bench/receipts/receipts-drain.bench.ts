@@ -15,16 +15,16 @@ import { cpuSeconds } from '../process/process-cost.ts'
 import { addDrained, addWaiting, bundle_id } from './due-rows.ts'
 
 const look_ms_max = 20
-const memory_mb_max = 300
 const looks = 11
 
 /** One receipt-validator on real engines: signed transactions that were due at its start, and looks beside receipts whose store rests. */
 export const bench: Bench = {
   name: 'receipts-drain',
   title:
-    'receipts-drain: due receipts that a receipt-validator judges in a second, and looks for due ones beside as many whose store rests (--receipts 10000)',
+    'receipts-drain: due receipts that a receipt-validator judges in a second, and looks for due ones beside others whose store rests (--receipts 10000 --waiting RECEIPTS)',
   async run(args) {
     const receipts = numberArgument(args, 'receipts', 10_000)
+    const resting = numberArgument(args, 'waiting', receipts)
     const fleet = await openFleet({})
     const folder = mkdtempSync(join(tmpdir(), 'tributary-bench-'))
     const pool = openPostgres({
@@ -47,22 +47,18 @@ export const bench: Bench = {
         ...{ per_cpu_second: Math.round(receipts / cpuSeconds(validator.pid())), rss_mb: memory(), ms: '' },
       }
       await validator.stop()
-      await addWaiting(pool, waiting, receipts)
+      await addWaiting(pool, waiting, resting)
+      // As PostgreSQL does by itself soon after so many changes; until then a look passes what was deleted.
+      await pool.query('VACUUM ANALYZE due_receipts')
       const looked = await measureLooks(pool, waiting)
       const slowest = Math.max(looked.take_ms, looked.apps_ms, looked.long_waits_ms)
       const nothing = { seconds: '', per_second: '', per_cpu_second: '', rss_mb: '' }
       return {
         rows: [
           row,
-          ...Object.entries(looked).map(([part, ms]) => ({ part: `look: ${part}`, receipts, ...nothing, ms })),
+          ...Object.entries(looked).map(([part, ms]) => ({ part: `look: ${part}`, receipts: resting, ...nothing, ms })),
         ],
         aims: [
-          {
-            what: 'memory of the validator, MB',
-            aim: `<= ${memory_mb_max}`,
-            measured: row.rss_mb,
-            met: row.rss_mb <= memory_mb_max,
-          },
           {
             what: 'a look beside receipts whose store rests, ms',
             aim: `<= ${look_ms_max}`,
