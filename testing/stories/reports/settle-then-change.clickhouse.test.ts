@@ -161,7 +161,8 @@ const stories = ordered.map(([name, change], n) => {
   const given = before()
   const { events = [], decisions = [], rates = [] } = change
   const kept = given.rates.filter((one) => !rates.some((other) => isSameRate(one, other)))
-  const own = (name: string) => `${name}-${nth}`
+  // A changed verdict alters the days of every app whose installs have the same name.
+  const own = (name: string) => `${name}-${app}-${nth}`
   const move = (one: SentEvent): SentEvent => ({
     ...{ ...one, app, install_uuid: own(one.install_uuid), event_ts_ms: one.event_ts_ms - moved_ms },
     transaction_id: one.transaction_id && own(one.transaction_id),
@@ -227,6 +228,31 @@ async function compareAll(
   }
 }
 
+test('payments alone make no other change of a settled day, so that reports add them to its figures', async () => {
+  for (const { app_id, stories } of apps) {
+    const rows = await stage.clickhouse.query<{ date: string; others: number; grown: number }>(
+      `SELECT toString(day) AS date, sum(rows) - sum(added) - max(noted) AS others, sum(added) - max(counted) AS grown
+       FROM (
+         SELECT day, rows, added, 0 AS noted, 0 AS counted FROM report_stamps_v1
+         WHERE app_id = {app_id:String} AND source = 'money'
+         UNION ALL
+         SELECT day, 0, 0, other_changes, events FROM settled_money_v1 FINAL WHERE app_id = {app_id:String}
+       )
+       GROUP BY day`,
+      { app_id },
+    )
+    for (const { name, moved_ms, later } of stories) {
+      const isCancelled = later.events.some(({ transaction_id }) => transaction_id !== null)
+      if (isCancelled || later.decisions.length > 0) continue
+      const own = rows.filter(({ date }) => date >= dayOf(on(-5, -moved_ms)) && date <= dayOf(on(40, -moved_ms)))
+      const others = own.filter(({ others }) => others > 0)
+      expect(others, name).toEqual([])
+      const grown = own.reduce((sum, day) => sum + day.grown, 0)
+      expect(grown, name).toBe(later.events.filter(({ revenue }) => revenue !== null).length)
+    }
+  }
+})
+
 describe('settle everything, then change one thing, and ask at once', () => {
   // `test.each` would cut the names, by which a fault finds its test (testing/mutants).
   for (const one of apps)
@@ -255,7 +281,7 @@ test.each(['revenue', 'ltv'] as const)(
   async (report) => {
     await stage.settle()
     const { app, app_id, rates, earlier, later } = apps[0]!
-    late.push({ ...paid('a-0', on(2), 4), app, received_at_ms: now_ms + 1000 * (late.length + 1) })
+    late.push({ ...paid('a-0-0', on(2), 4), app, received_at_ms: now_ms + 1000 * (late.length + 1) })
     await stage.write({ events: late.slice(-1), decisions: [] }, [app_id])
     let settled_again = false
     stage.beforeStatement = async (sql) => {
