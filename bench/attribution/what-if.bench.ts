@@ -18,12 +18,20 @@ import { watchMemory } from '../process/peak-memory.ts'
 import { openEmbedded } from '../writer/engines.ts'
 import { batchOf, click_step_ms, installOf, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
 
-/** As the route has it. */
-const page_installs = 5000
-const batch_installs = 1000
+/** As the route has them. */
+const [page_installs, batch_installs] = [1000, 2000]
+/** Installs of a batch of install-attributor. */
+const decided_at_once = 1000
 /** Five million installs in five minutes. */
 const per_second_min = 16_667
-const asked: WhatIfSettings[] = [{}, { probabilistic: 'false' }, { click_window_hours: 720 }]
+/** The first three change nothing. The fourth takes the click of every second install, and the last decides all of them again. */
+const asked: WhatIfSettings[] = [
+  {},
+  { probabilistic: 'false' },
+  { click_window_hours: 720 },
+  { click_window_hours: 1 },
+  { reinstall_days: 3650 },
+]
 
 /** Measures what-if over decided installs, every second of which has a click. The engine is in the process, memory included. */
 export const bench: Bench = {
@@ -88,8 +96,8 @@ async function decideAll(
   const attributor = openAttributor(engines, load.app_id)
   const all = Array.from({ length: Math.max(0, installs - load.decided) }, (_, n) => installOf(load, load.decided + n))
   all.sort(byInstall)
-  for (let at = 0; at < all.length; at += batch_installs)
-    await attributor.handle(batchOf(all.slice(at, at + batch_installs), load.decided + at))
+  for (let at = 0; at < all.length; at += decided_at_once)
+    await attributor.handle(batchOf(all.slice(at, at + decided_at_once), load.decided + at))
 }
 
 async function measure(clickhouse: Clickhouse, app_id: string, settings: WhatIfSettings): Promise<BenchRow> {
@@ -99,7 +107,8 @@ async function measure(clickhouse: Clickhouse, app_id: string, settings: WhatIfS
   const begun = performance.now()
   const steps = whatIf({
     ...{ app: { app_id, clicks_deleted_before_ms: 0 }, lookups: clickhouseLookups(clickhouse) },
-    ...{ pages: readInstallsInOrder(clickhouse, window, page_installs), settings, now: Date.now },
+    pages: readInstallsInOrder(clickhouse, window, page_installs, new AbortController().signal),
+    ...{ settings, batch_installs, now: Date.now },
   })
   for (;;) {
     const { done, value } = await steps.next()

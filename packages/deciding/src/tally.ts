@@ -3,7 +3,9 @@ import { organic } from '@tributary/contracts/attribution/verdict'
 import { limits } from '@tributary/contracts/limits'
 import { type Attributed, hasOtherVerdict } from '@tributary/domain/attribute/decisions'
 
-/** Counts installs that were decided again, by partner and by move between partners. */
+type Counted = Pick<Attributed, 'verdict'>
+
+/** Counts installs, by partner and by move between partners. */
 export function createTally() {
   let installs = 0
   let changed = 0
@@ -14,18 +16,23 @@ export function createTally() {
     partners.set(partner, counts)
     return counts
   }
+  const count = (before: Counted, after: Counted) => {
+    installs += 1
+    const [left, joined] = [countsOf(partnerOf(before)), countsOf(partnerOf(after))]
+    left.before += 1
+    joined.after += 1
+    if (before.verdict?.reinstall) left.reinstalls_before += 1
+    if (after.verdict?.reinstall) joined.reinstalls_after += 1
+  }
   return {
-    installs: () => installs,
+    /** Counts an install that stays as it is. */
+    keep: (install: Counted): void => count(install, install),
+    /** Counts an install that was decided again. */
     take(before: Attributed, after: Attributed): void {
-      installs += 1
-      const [from, to] = [partnerOf(before), partnerOf(after)]
-      const [left, joined] = [countsOf(from), countsOf(to)]
-      left.before += 1
-      joined.after += 1
-      if (before.verdict?.reinstall) left.reinstalls_before += 1
-      if (after.verdict?.reinstall) joined.reinstalls_after += 1
+      count(before, after)
       if (!hasOtherVerdict(before, after)) return
       changed += 1
+      const [from, to] = [partnerOf(before), partnerOf(after)]
       const move = moves.get(`${from} ${to}`)
       if (move !== undefined) move.installs += 1
       else {
@@ -52,7 +59,7 @@ export function createTally() {
 const byText = (a: string, b: string): number => Number(a > b) - Number(a < b)
 
 /** An install that waits counts as organic, as its money does. */
-const partnerOf = ({ verdict }: Attributed): string => verdict?.partner ?? organic
+const partnerOf = ({ verdict }: Counted): string => verdict?.partner ?? organic
 
 function sideOf({ verdict, pending, candidates }: Attributed, other: Attributed): WhatIfSide {
   const { partner, attribution_type, campaign, click_id, reinstall, fraud_flags } = verdict ?? waiting

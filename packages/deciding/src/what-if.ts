@@ -1,20 +1,22 @@
 import type { WhatIf, WhatIfSettings } from '@tributary/contracts/admin/rows/what-if'
 import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Windows } from '@tributary/contracts/attribution/verdict'
-import { byPlace } from '@tributary/domain/attribute/verdict'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
-import type { InstallInOrder } from '@tributary/tables/rows/installs-in-order'
 import { type DecidedInstall, decideInOrder } from './decide-in-order.ts'
 import { type AppWork, loadEvidence, loadFacts } from './evidence.ts'
 import type { Lookups } from './lookups/lookups.ts'
+import { mayMove } from './may-move.ts'
 import { createTally } from './tally.ts'
 
 export interface WhatIfInput {
   app: Omit<AppWork['app'], 'company_apps'>
   settings: WhatIfSettings
   lookups: Lookups
-  /** Installs of the window in the order of `byInstall`. One whose time has changed may come at its old places too: those are skipped. */
-  pages: AsyncIterable<readonly InstallInOrder[]>
+  /** The newest decisions on the installs of the window, in the order of `byInstall`. */
+  pages: AsyncIterable<readonly Decision[]>
+  /** Installs that are decided at a time. More take more memory and hold the process up for longer. */
+  batch_installs: number
   now: () => number
 }
 
@@ -26,68 +28,78 @@ const windowsUnder = (settings: WhatIfSettings, windows: Windows): Windows => ({
 })
 
 /**
- * Decides installs again with other settings, as install-attributor does, and publishes nothing (docs/attribution.md#what-if). Yields
- * after each page how many are decided. Its memory holds one page, and one click for each install that gets or loses one.
+ * Finds what other settings would change, and publishes nothing (docs/attribution.md#what-if). It decides installs again as
+ * install-attributor does: those that the settings may move, and those with a candidate that an earlier one of these got or lost. All
+ * others keep their verdicts. Yields after each page how many installs it has read. Its memory holds a page, a batch, and a click for each
+ * install that gets or loses one.
  */
-export async function* whatIf({ app, settings, lookups, pages, now }: WhatIfInput): AsyncGenerator<number, WhatIf> {
+export async function* whatIf({ pages, batch_installs, ...input }: WhatIfInput): AsyncGenerator<number, WhatIf> {
   const claims = createClaims()
   const tally = createTally()
-  for await (const page of pages) {
-    const standing = await findStanding(lookups, app.app_id, page)
-    const newest = new Map([...standing].filter(([, decision]) => mayChange(decision, settings)))
-    for (const [uuid, decision] of standing) {
-      if (!newest.has(uuid)) tally.take(decision, decision)
-    }
-    const isErasedClick = erasedAmong(newest.values())
-    const seen: Lookups = {
-      ...lookups,
-      newest: async () => newest,
-      claims: async (app_id, click_ids) => claims.withMoved(click_ids, await lookups.claims(app_id, click_ids)),
-      clicks: async (app_id, click_ids, ranges) =>
-        (await lookups.clicks(app_id, click_ids, ranges)).filter(({ click_id }) => !isErasedClick(click_id)),
-      // An install keeps `datacenter_ip` and `blocked_ip`: no setting changes them. `noGeo` leaves out the first.
-      hits: async () => [],
-    }
-    const work: AppWork = {
-      ...{ app: { ...app, company_apps: [] }, facts: [], again: new Set(newest.keys()), isErasedClick },
-      windowsOf: (_install, before) => windowsUnder(settings, before!.windows),
-    }
-    const evidence = await loadEvidence(seen, noGeo, work, await loadFacts(seen, work))
-    for (const one of await decideInOrder(evidence, now())) {
+  const pause = createPauses()
+  let batch: Decision[] = []
+  /** Clicks that installs of the batch may get or lose. */
+  const contested = new Set<string>()
+  let read = 0
+
+  const decideBatch = async () => {
+    if (batch.length === 0) return
+    const decided = await decideAgain(input, batch, claims)
+    for (const one of decided) {
       claims.take(one)
       tally.take(one.newest!, one.decided)
     }
-    yield tally.installs()
+    // It has no facts any more.
+    const found = new Set(decided.map(({ install }) => install.install_uuid))
+    for (const one of batch) if (!found.has(one.install_uuid)) tally.keep(one)
+    batch = []
+    contested.clear()
   }
+
+  for await (const page of pages) {
+    for (const install of page) {
+      await pause()
+      const isTouched = install.candidates.some(({ click_id }) => contested.has(click_id) || claims.isMoved(click_id))
+      if (!isTouched && !mayMove(install, windowsUnder(input.settings, install.windows))) {
+        tally.keep(install)
+        continue
+      }
+      batch.push(install)
+      for (const { click_id } of install.candidates) contested.add(click_id)
+      if (batch.length === batch_installs) await decideBatch()
+    }
+    read += page.length
+    yield read
+  }
+  await decideBatch()
   return tally.answer()
 }
 
-const noGeo = { lookUp: () => ({ country: null, datacenter: false }) }
-
-/** The newest decisions of installs that have the time and place at which the page names them. */
-async function findStanding(
-  lookups: Lookups,
-  app_id: string,
-  page: readonly InstallInOrder[],
-): Promise<Map<string, Decision>> {
-  const newest = await lookups.newest(
-    app_id,
-    page.map(({ install_uuid }) => install_uuid),
-  )
-  const standing = page.flatMap(({ install_uuid, installed_at_ms, place }) => {
-    const found = newest.get(install_uuid)
-    const isStanding = found?.installed_at_ms === installed_at_ms && byPlace(found.place, place) === 0
-    return isStanding ? [[install_uuid, found] as const] : []
-  })
-  return new Map(standing)
+/** Decides installs again, without those that have no facts any more. */
+async function decideAgain(
+  { app, settings, lookups, now }: Omit<WhatIfInput, 'pages' | 'batch_installs'>,
+  installs: readonly Decision[],
+  claims: ReturnType<typeof createClaims>,
+): Promise<DecidedInstall[]> {
+  const newest = new Map(installs.map((decision) => [decision.install_uuid, decision]))
+  const isErasedClick = erasedAmong(newest.values())
+  const seen: Lookups = {
+    ...lookups,
+    newest: async () => newest,
+    claims: async (app_id, click_ids) => claims.withMoved(click_ids, await lookups.claims(app_id, click_ids)),
+    clicks: async (app_id, click_ids, ranges) =>
+      (await lookups.clicks(app_id, click_ids, ranges)).filter(({ click_id }) => !isErasedClick(click_id)),
+    // An install keeps `datacenter_ip` and `blocked_ip`: no setting changes them. `noGeo` leaves out the first.
+    hits: async () => [],
+  }
+  const work: AppWork = {
+    ...{ app: { ...app, company_apps: [] }, facts: [], again: new Set(newest.keys()), isErasedClick },
+    windowsOf: (_install, before) => windowsUnder(settings, before!.windows),
+  }
+  return decideInOrder(await loadEvidence(seen, noGeo, work, await loadFacts(seen, work)), now())
 }
 
-/**
- * Whether other settings can give an install another verdict. No window, and no match by address where there was none, makes a click a
- * candidate (docs/rules.md#candidates): without any an install comes from none, and holds none. Most installs are so.
- */
-const mayChange = ({ candidates }: Decision, { reinstall_days }: WhatIfSettings): boolean =>
-  candidates.length > 0 || reinstall_days !== undefined
+const noGeo = { lookUp: () => ({ country: null, datacenter: false }) }
 
 /** Whether a named click was erased. Only then does a decision say of an unknown click that it is used. */
 function erasedAmong(decisions: Iterable<Decision>): (click_id: string) => boolean {
@@ -102,15 +114,21 @@ function erasedAmong(decisions: Iterable<Decision>): (click_id: string) => boole
 /** Claims as they are written, corrected by the installs that now hold another click. */
 function createClaims() {
   const released = new Set<string>()
+  const moved = new Set<string>()
   const won = new Map<string, WrittenClaim>()
   return {
     take({ install, newest, decided }: DecidedInstall): void {
       const [before, after] = [newest?.verdict?.click_id ?? null, decided.verdict?.click_id ?? null]
       if (before === after) return
       const { install_uuid, installed_at_ms, place } = install
-      if (before !== null) released.add(install_uuid)
+      if (before !== null) {
+        released.add(install_uuid)
+        moved.add(before)
+      }
       if (after !== null) won.set(after, { click_id: after, install_uuid, installed_at_ms, place })
     },
+    /** Whether an install got or lost a click. */
+    isMoved: (click_id: string): boolean => moved.has(click_id) || won.has(click_id),
     withMoved: (click_ids: readonly string[], written: readonly WrittenClaim[]): WrittenClaim[] => [
       ...written.filter(({ install_uuid }) => !released.has(install_uuid)),
       ...click_ids.flatMap((click_id) => won.get(click_id) ?? []),

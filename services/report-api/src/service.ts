@@ -26,8 +26,9 @@ export const service = defineService({
     context.onClose('sessions', () => sessions.close())
     const { TRIBUTARY_ADMIN_URL: admin_url, TRIBUTARY_TRUSTED_PROXIES: trusted_proxies } = config
     const { TRIBUTARY_ADMIN_TOKEN: admin_token } = config
-    const people = { pool, sessions, admin_url, admin_token, trusted_proxies }
-    const raw = { pool, clickhouse: context.clickhouse }
+    const { clickhouse } = context
+    const people = { pool, clickhouse, sessions, admin_url, admin_token, trusted_proxies }
+    const raw = { pool, clickhouse }
     return reportApi({ ...context, people, raw, fxRates: openFxRates({ pool, now: elapsed }) })
   },
 })

@@ -8,7 +8,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const noon = Date.UTC(2026, 4, 20, 12)
 const hour_ms = 3600 * 1000
 let clickhouse: TestClickhouse
-const world = peopleWorld({}, (deps) => reportsBeside(deps, { query: (...given) => clickhouse.query(...given) }))
+const world = peopleWorld({}, (deps) =>
+  reportsBeside(deps, {
+    query: (...given) => clickhouse.query(...given),
+    stream: (...given) => clickhouse.stream(...given),
+  }),
+)
 let app_id: string
 let analyst: Browser
 

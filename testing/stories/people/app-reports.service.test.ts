@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { peopleWorld } from '@tributary/admin-api/test/people-world'
 import { reportsBeside } from '@tributary/admin-api/test/reports-beside'
 import { limits } from '@tributary/contracts/limits'
@@ -12,6 +13,7 @@ const clickhouse = {
       if (held === null) resolve([])
       else held.push({ app_id: String(params.app_id), end: () => resolve([]) })
     }),
+  stream: async () => Readable.from([]),
 }
 /** report-api knows sessions by itself, as it does in a process of its own. */
 const world = peopleWorld({}, (deps) => async (app) => {

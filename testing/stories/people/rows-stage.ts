@@ -12,7 +12,12 @@ import { afterAll, beforeAll } from 'vitest'
 /** An app of a tenant, an app of another one, and an analyst of the first, on tables of their own. */
 export function rowsStage() {
   let clickhouse: TestClickhouse
-  const world = peopleWorld({}, (deps) => reportsBeside(deps, { query: (...given) => clickhouse.query(...given) }))
+  const world = peopleWorld({}, (deps) =>
+    reportsBeside(deps, {
+      query: (...given) => clickhouse.query(...given),
+      stream: (...given) => clickhouse.stream(...given),
+    }),
+  )
   const ids = { company_id: '', app_id: '', other_app_id: '' }
   let analyst: Browser
   let log_offset = 0

@@ -1,14 +1,12 @@
+import type { Readable } from 'node:stream'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
-import type { Place } from '@tributary/contracts/attribution/found'
+import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
+import type { Decision } from '@tributary/contracts/attribution/decision'
+import { limits } from '@tributary/contracts/limits'
+import { isBehind } from '@tributary/domain/attribute/decisions'
 import { utcDay } from '@tributary/domain/utc-day'
-
-/** An install with the fields that order it (`byInstall`). */
-export interface InstallInOrder {
-  install_uuid: string
-  installed_at_ms: number
-  place: Place
-}
+import { decidedAt } from '../attribution/verdicts.ts'
 
 /** The install times of an app that are read. */
 export interface InstallsOfWindow {
@@ -18,50 +16,57 @@ export interface InstallsOfWindow {
   until_ms: number
 }
 
-/** Rows of one statement. Each reads whole columns of the app, because `installs_v1` is not sorted by time. */
-const statement_rows = 50_000
-const settings = `max_threads = 1, max_memory_usage = 400000000`
-
 /**
- * Reads the decided installs of a window, those that wait for a click included, in pages and in the order of `byInstall`. An install
- * whose time has changed comes once for each of its times.
+ * Reads the newest decisions on the installs of a window, those that wait for a click included, in pages and in the order of `byInstall`.
+ * One statement sorts them all, on the disk: `installs_v1` is sorted by install, so that each further one would read the whole app again.
  */
 export async function* readInstallsInOrder(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  clickhouse: Pick<Clickhouse, 'stream'>,
   window: InstallsOfWindow,
   page_installs: number,
-): AsyncGenerator<InstallInOrder[]> {
-  for (let after: Row | null = null; ; ) {
-    const rows: Row[] = await clickhouse.query<Row>(pageSql(window, after))
-    // The rows of one install at one place are neighbours.
-    const installs = rows.filter((row, n) => n === 0 || orderOf(rows[n - 1]!) !== orderOf(row))
-    for (let at = 0; at < installs.length; at += page_installs) {
-      yield installs.slice(at, at + page_installs).map(({ install_uuid, installed_at_ms, ...place }) => ({
-        ...{ install_uuid, installed_at_ms, place },
-      }))
+  signal: AbortSignal,
+): AsyncGenerator<Decision[]> {
+  const stream = await clickhouse.stream(standingSql(window), { format: 'JSONEachRow', signal })
+  let page: Decision[] = []
+  let held: Decision | null = null
+  for await (const decision of readDecisions(stream)) {
+    // The decisions on one install are neighbours.
+    if (held?.install_uuid === decision.install_uuid) {
+      if (!isBehind(decision.decided_at, held.decided_at)) held = decision
+      continue
     }
-    if (rows.length < statement_rows) return
-    after = rows.at(-1)!
+    if (held !== null) page.push(held)
+    held = decision
+    if (page.length < page_installs) continue
+    yield page
+    page = []
   }
+  if (held !== null) page.push(held)
+  if (page.length > 0) yield page
 }
 
 /** Counts the installs of a window that have a verdict. */
 export async function countInstalls(clickhouse: Pick<Clickhouse, 'query'>, window: InstallsOfWindow): Promise<number> {
+  const { since_ms, until_ms } = window
   const [row] = await clickhouse.query<{ installs: number }>(
-    `SELECT toInt64(sum(sign)) AS installs FROM installs_by_day_v1 AS i FINAL WHERE ${inWindow(window)} SETTINGS ${settings}`,
+    `SELECT toInt64(sum(sign)) AS installs FROM installs_by_day_v1 AS i FINAL
+     WHERE ${inWindow(window)} AND i.day >= ${textLiteral(utcDay(since_ms))} AND i.day <= ${textLiteral(utcDay(until_ms))}
+     SETTINGS ${settingsSql(settings)}`,
   )
   return row?.installs ?? 0
 }
 
-type Row = Omit<InstallInOrder, 'place'> & Place
-
-const orderOf = ({ installed_at_ms, topic, partition, offset, index }: Row): string =>
-  [installed_at_ms, topic, partition, offset, index].join('/')
+async function* readDecisions(stream: Readable): AsyncGenerator<Decision> {
+  let rest = ''
+  for await (const chunk of stream.setEncoding('utf8')) {
+    const lines = (rest + chunk).split('\n')
+    rest = lines.pop()!
+    for (const line of lines) yield JSON.parse(JSON.parse(line).decision)
+  }
+}
 
 const inWindow = ({ app_id, since_ms, until_ms }: InstallsOfWindow): string =>
-  `i.app_id = ${textLiteral(app_id)}
-   AND i.day >= ${textLiteral(utcDay(since_ms))} AND i.day <= ${textLiteral(utcDay(until_ms))}
-   AND i.installed_at_ms >= ${Number(since_ms)} AND i.installed_at_ms < ${Number(until_ms)}`
+  `i.app_id = ${textLiteral(app_id)} AND i.installed_at_ms >= ${Number(since_ms)} AND i.installed_at_ms < ${Number(until_ms)}`
 
 /** SQL of `byInstall`. */
 const order = [
@@ -70,15 +75,28 @@ const order = [
   ...['i.event_partition', 'i.event_topic', 'i.event_offset', 'i.event_index'],
 ].join(', ')
 
-function pageSql(window: InstallsOfWindow, after: Row | null): string {
-  const behind = after === null ? '' : `AND (${order}) > (${literalsOf(after)})`
-  return `SELECT i.install_uuid AS install_uuid, toInt64(i.installed_at_ms) AS installed_at_ms, i.event_topic AS topic,
-    i.event_partition AS partition, toInt64(i.event_offset) AS offset, i.event_index AS index
-  FROM installs_v1 AS i WHERE ${inWindow(window)} AND i.sign = 1 ${behind}
-  ORDER BY ${order} LIMIT ${statement_rows} SETTINGS ${settings}`
+/** SQL of the time and the place of an install, as one number. */
+const standing = 'sipHash64(installed_at_ms, event_topic, event_partition, event_offset, event_index)'
+
+/** The rows of an install whose time or place has changed count where its newest decision has it. There are few of those. */
+function standingSql(window: InstallsOfWindow): string {
+  const decisions = `installs_v1 WHERE app_id = ${textLiteral(window.app_id)} AND sign = 1`
+  const byInstall = 'GROUP BY app_id, install_uuid'
+  const moved = `SELECT install_uuid FROM ${decisions} ${byInstall} HAVING min(${standing}) != max(${standing})`
+  const newest = `SELECT install_uuid, argMax(${standing}, (${decidedAt.join(', ')})) FROM ${decisions} AND install_uuid IN (${moved}) ${byInstall}`
+  return `SELECT decision
+  FROM installs_v1 AS i
+  WHERE ${inWindow(window)} AND i.sign = 1
+    AND (i.install_uuid NOT IN (${moved}) OR (i.install_uuid, ${standing}) IN (${newest}))
+  ORDER BY ${order} SETTINGS ${settingsSql({ ...settings, ...sortSettings })}`
 }
 
-const literalsOf = ({ installed_at_ms, topic, partition, offset, index }: Row): string => {
-  const name = topic.slice(0, topic.lastIndexOf('@'))
-  return [installed_at_ms, textLiteral(name), partition, textLiteral(topic), offset, index].join(', ')
+const settings = { max_threads: 1, ...memorySettings(limits.what_if_memory_bytes_max) }
+
+/** Decisions are long: few rows at a time. Groups are those of the key of the table, so that memory holds one of them. */
+const sortSettings = {
+  max_block_size: 512,
+  temporary_files_buffer_size: 256 * 1024,
+  optimize_read_in_order: 0,
+  optimize_aggregation_in_order: 1,
 }

@@ -8,12 +8,12 @@ import type { AdminApiDeps } from '../../src/deps.ts'
 /** report-api on the same port for the same people, with these tables. A server key is the id of its app. */
 export const reportsBeside = (
   { pool, sessions, admin_token, now, logger }: AdminApiDeps,
-  clickhouse: ReportApiDeps['clickhouse'],
+  clickhouse: NonNullable<ReportApiDeps['people']>['clickhouse'],
   fxRates: ReportApiDeps['fxRates'] = { find: async () => () => null },
 ) =>
   reportApi({
     ...noPostbacks(),
     ...{ clickhouse, credentials: appIdsAsKeys, fxRates, now, logger, registry: new Registry() },
     keyValue: memoryKeyValue(now),
-    people: { pool, sessions, admin_token },
+    people: { pool, clickhouse, sessions, admin_token },
   })

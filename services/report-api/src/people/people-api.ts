@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { admit } from '@tributary/admin-http/admit'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { anyAppReport } from '@tributary/contracts/admin/rows/app-reports'
 import type { Sessions } from '@tributary/tenancy/people/sessions/session-cache'
 import type { KeyRate } from '@tributary/tenancy/quota/key-rate'
@@ -17,8 +18,9 @@ import { addInstallRoutes } from './installs-route.ts'
 import { addOverviewRoutes } from './overview-routes.ts'
 import { addWhatIfRoute } from './what-if-route.ts'
 
-/** How callers of the admin API are known. */
+/** How callers of the admin API are known, and what only they read. */
 export interface PeopleDeps {
+  clickhouse: Pick<Clickhouse, 'query' | 'stream'>
   pool: Pool
   sessions: Pick<Sessions, 'find'>
   /** Absent: no token opens anything here. */
@@ -28,7 +30,7 @@ export interface PeopleDeps {
   trusted_proxies?: readonly string[]
 }
 
-interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'>, ReportSources {
+interface PeopleApiDeps extends PeopleDeps, Omit<AuthorizeDeps, 'credentials'>, Omit<ReportSources, 'clickhouse'> {
   logger: Logger
   keyRate: KeyRate
   runInTurn: RunInTurn

@@ -17,13 +17,15 @@ import { windowOf } from './row-window.ts'
 
 export interface WhatIfDeps {
   pool: Pool
-  clickhouse: Pick<Clickhouse, 'query'>
+  clickhouse: Pick<Clickhouse, 'query' | 'stream'>
   getReader: GetReader
   now: () => number
 }
 
-/** Installs that are decided at a time. More take more memory and hold the process up for longer. */
-const page_installs = 5000
+/** Installs between two lines of progress. */
+const page_installs = 1000
+/** Installs that are decided at a time. */
+const batch_installs = 2000
 
 /** The route that answers what other settings of attribution would change (docs/attribution.md#what-if). It reads only. */
 export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getReader, now }: WhatIfDeps): void {
@@ -43,9 +45,14 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     }
     const clicks_deleted_before_ms = await readMark()
     const release = takeSlot(app_id)
-    const lines = linesOf({ ...window, clicks_deleted_before_ms }, settings, readMark)
+    const gone = new AbortController()
+    const signal = AbortSignal.any([stop.signal, gone.signal])
+    const lines = linesOf({ ...window, clicks_deleted_before_ms }, settings, readMark, signal)
     // A client that leaves frees its slot when its statement has ended: the end of the generator waits for that.
-    finished(reply.raw, { readable: false }, () => void lines.return().then(release, release))
+    finished(reply.raw, { readable: false }, () => {
+      gone.abort()
+      void lines.return().then(release, release)
+    })
     // Left open, the connection would hold up the stop of the process. Who compresses lines holds them back.
     reply.headers({ 'cache-control': 'private, no-store, no-transform', connection: 'close' })
     return reply.type('application/x-ndjson; charset=utf-8').send(Readable.from(lines))
@@ -55,6 +62,7 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     { clicks_deleted_before_ms, ...window }: InstallsOfWindow & { clicks_deleted_before_ms: number },
     settings: WhatIfSettings,
     readMark: () => Promise<number>,
+    signal: AbortSignal,
   ): AsyncGenerator<string, void> {
     const { app_id } = window
     const installs = await countInstalls(clickhouse, window)
@@ -62,11 +70,11 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
     const steps = whatIf({
       app: { app_id, clicks_deleted_before_ms },
       lookups: clickhouseLookups(clickhouse),
-      pages: readInstallsInOrder(clickhouse, window, page_installs),
-      ...{ settings, now },
+      pages: readInstallsInOrder(clickhouse, window, page_installs, signal),
+      ...{ settings, batch_installs, now },
     })
     for (;;) {
-      stop.signal.throwIfAborted()
+      signal.throwIfAborted()
       const { done, value } = await steps.next()
       if (done) {
         // Retention may have deleted clicks meanwhile, and installs would have lost them by no setting.

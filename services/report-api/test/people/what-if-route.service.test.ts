@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { whatIfRoutes } from '@tributary/contracts/admin/rows/what-if'
 import type { CodedError } from '@tributary/contracts/errors'
 import { day_ms } from '@tributary/contracts/limits'
@@ -29,6 +30,7 @@ async function openRoute(beforeQuery: () => Promise<void> | void) {
         await beforeQuery()
         return []
       },
+      stream: async () => Readable.from([]),
     },
     getReader: async () => ({ app_id: 'app_1', company_id: 'co_1', key_id: 'per_1' }),
     now: () => now_ms,

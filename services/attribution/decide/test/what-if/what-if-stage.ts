@@ -1,9 +1,9 @@
 import type { WhatIf, WhatIfSettings } from '@tributary/contracts/admin/rows/what-if'
+import type { Decision } from '@tributary/contracts/attribution/decision'
 import type { Verdict, Windows } from '@tributary/contracts/attribution/verdict'
 import type { Lookups } from '@tributary/deciding/lookups/lookups'
 import { whatIf } from '@tributary/deciding/what-if'
 import { windowsOf } from '@tributary/domain/attribute/attribute'
-import type { InstallInOrder } from '@tributary/tables/rows/installs-in-order'
 import fc from 'fast-check'
 import { type Story, story, type tell } from '../model/arrivals.ts'
 import { app_id, hour_ms, t0 } from '../model/story.ts'
@@ -54,13 +54,15 @@ export type Told = Awaited<ReturnType<typeof tell>>
 /** The last line of what-if. */
 export async function answerOf(given: {
   lookups: Lookups
-  pages: AsyncIterable<readonly InstallInOrder[]>
+  pages: AsyncIterable<readonly Decision[]>
   settings: WhatIfSettings
+  /** One by default: each install sees what was decided before it, in a batch of its own. */
+  batch_installs?: number
   app_id?: string
   now: () => number
 }): Promise<WhatIf> {
-  const { app_id: of = app_id, ...asked } = given
-  const steps = whatIf({ ...asked, app: { app_id: of, clicks_deleted_before_ms: 0 } })
+  const { app_id: of = app_id, batch_installs = 1, ...asked } = given
+  const steps = whatIf({ ...asked, batch_installs, app: { app_id: of, clicks_deleted_before_ms: 0 } })
   for (;;) {
     const { done, value } = await steps.next()
     if (done) return value

@@ -41,8 +41,11 @@ test('over the tables what-if gives the same, whatever another app holds, and wr
       const end = await tell(mine, mirrorOf(clickhouse))
       const before = await countRows()
       const { lookups } = mirrorOf(clickhouse)
-      const pages = readInstallsInOrder(clickhouse, { app_id, since_ms: 0, until_ms: Date.UTC(2100, 0, 1) }, page)
-      const answer = await answerOf({ app_id, lookups, pages, settings: given, now: () => end.clock.ms })
+      const window = { app_id, since_ms: 0, until_ms: Date.UTC(2100, 0, 1) }
+      const pages = readInstallsInOrder(clickhouse, window, page, new AbortController().signal)
+      const answer = await answerOf({
+        ...{ app_id, lookups, pages, settings: given, batch_installs: page, now: () => end.clock.ms },
+      })
       expect(inAnyOrder(summaryOf(answer))).toEqual(inAnyOrder(expectedOf(mine, end, given, everything)))
       expect(await countRows()).toEqual(before)
     }),
