@@ -121,11 +121,13 @@ export function batchOf(installs: readonly InstallFact[], from: number): Batch<F
   }
 }
 
-/** Every second install clicked an hour ago; the others have devices that nobody has seen. */
+/** Every second install clicked an hour ago, and some of these three; the others have devices that nobody has seen. */
 export function installOf({ app_id, begin_ms, stored }: Load, n: number): InstallFact {
   const clicked = (n * 104_729) % stored
   const installed_at_ms =
-    n % 2 === 0 ? clickedAt(clicked, begin_ms) + hour_ms : clickedAt(stored, begin_ms) - (n % 60_000)
+    n % 2 === 0
+      ? clickedAt(clicked, begin_ms) + (n % 40 === 0 ? 3 : 1) * hour_ms
+      : clickedAt(stored, begin_ms) - (n % 60_000)
   return {
     ...{ kind: 'install', v: 1, company_id: 'co_bench', app_id, install_uuid: randomUUID(), installed_at_ms },
     ...{ received_at_ms: installed_at_ms, event_name: 'app_install', is_sdk: true, platform: 'android' },

@@ -24,11 +24,12 @@ const [page_installs, batch_installs] = [1000, 2000]
 const decided_at_once = 1000
 /** Five million installs in five minutes. */
 const per_second_min = 16_667
-/** The first three change nothing. The fourth takes the click of every second install, and the last decides all of them again. */
+/** The first three change nothing. The next two take the clicks of a fortieth and of half of the installs. The last decides all again. */
 const asked: WhatIfSettings[] = [
   {},
   { probabilistic: 'false' },
   { click_window_hours: 720 },
+  { click_window_hours: 2 },
   { click_window_hours: 1 },
   { reinstall_days: 3650 },
 ]
