@@ -4,6 +4,8 @@ const folder = 'packages/domain/src/attribute'
 const tests = 'packages/domain/test/attribute'
 const fraud_tests = [`${tests}/install-facts.domain.test.ts`, `${tests}/attribute.domain.test.ts`]
 
+const what_if_tests = ['services/attribution/decide/test/what-if/as-stored.domain.test.ts']
+
 /** Which click brought an install, and what is suspicious about it. */
 export const attributionMutants: readonly Mutant[] = [
   {
@@ -221,5 +223,29 @@ export const attributionMutants: readonly Mutant[] = [
     from: "signed: token.signature === 'valid' && !is_erased",
     to: "signed: token.signature === 'valid'",
     tests: [`${tests}/decide.domain.test.ts`],
+  },
+  {
+    rule: 'docs/attribution.md#what-if',
+    promise: 'a click that leaves its window moves its install',
+    file: 'packages/deciding/src/may-move.ts',
+    from: "? reason === 'outside_window' : outcome === 'won'",
+    to: "? reason === 'outside_window' : false",
+    tests: what_if_tests,
+  },
+  {
+    rule: 'docs/attribution.md#what-if',
+    promise: 'candidates that are many may hide one that wins in another window',
+    file: 'packages/deciding/src/may-move.ts',
+    from: 'if (candidates.length >= Math.min(limits.candidates_lost_max, limits.install_candidates_max)) return true',
+    to: '',
+    tests: what_if_tests,
+  },
+  {
+    rule: 'docs/attribution.md#what-if',
+    promise: 'a click that an install lost is free for a later one of the same batch',
+    file: 'packages/deciding/src/what-if.ts',
+    from: 'contested.has(click_id) || claims.isMoved(click_id)',
+    to: 'claims.isMoved(click_id)',
+    tests: what_if_tests,
   },
 ]

@@ -11,7 +11,7 @@ export function whatIfStory({ installs, changed, partners, moves }: WhatIf): str
     ...[one.partner, one.before, one.after, one.reinstalls_before, one.reinstalls_after],
   ])
   return [
-    `${count(installs, 'install')} decided again: ${changed} would have another verdict.`,
+    `${count(installs, 'install')}: ${changed} would have another verdict.`,
     ...(rows.length === 0 ? [] : [table(head, rows)]),
     ...moves.map((move) => printable(titleOf(move)) + sidesOf(move)),
   ].join('\n\n')

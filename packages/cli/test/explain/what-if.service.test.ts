@@ -80,7 +80,7 @@ describe('tributary attribution what-if', () => {
   it('shows installs by partner, and explains each move by an install', async () => {
     const { env } = await service(200, ...lines)
     const run = await tributary(words, env)
-    expect(run.stdout).toBe(`12 installs decided again: 3 would have another verdict.
+    expect(run.stdout).toBe(`12 installs: 3 would have another verdict.
 
 partner\tbefore\tafter\treinstalls before\treinstalls after
 organic\t8\t10\t1\t0

@@ -23,7 +23,7 @@ Decides the installs of the window again from the clicks and install events that
 is not given stays as it was when each install was decided. The clicks of the 30 days before the window must be stored.
 docs/attribution.md#what-if tells what stays as it is.
 --json: {installs, changed, partners: [{partner, before, after, reinstalls_before, reinstalls_after}], moves: [{from, to,
-installs, example}]}: installs decided again, those with another verdict, installs by partner, and the largest moves.`
+installs, example}]}: installs of the window, those with another verdict, installs by partner, and the largest moves.`
 
 /** Adds `attribution what-if`. */
 export function attributionCommands(program: Command): void {

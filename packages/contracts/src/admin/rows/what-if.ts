@@ -48,7 +48,7 @@ const Move = z.object({
 const count = z.number().int()
 /** The installs that other settings would move. */
 export const WhatIf = z.object({
-  installs: count.describe('Installs of the window that were decided again.'),
+  installs: count.describe('Decided installs of the window.'),
   changed: count.describe('Those whose verdict would be another.'),
   partners: z
     .array(
@@ -69,7 +69,11 @@ export type WhatIfSide = z.infer<typeof WhatIfSide>
 
 /** A line of the answer: progress, and at the end the result. */
 export const WhatIfLine = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('progress'), decided: count, installs: count.describe('All that are to be decided.') }),
+  z.object({
+    kind: z.literal('progress'),
+    decided: count.describe('Installs that it has gone through.'),
+    installs: count.describe('All of the window.'),
+  }),
   WhatIf.extend({ kind: z.literal('what_if') }),
 ])
 export type WhatIfLine = z.infer<typeof WhatIfLine>
@@ -87,7 +91,7 @@ export const whatIfRoutes = {
     over: 'app of path',
     tag: 'Admin',
     summary: 'What other settings of attribution would change',
-    description: `Decides the installs of a window again with other settings, from the clicks and install events that are stored, and writes nothing. The answer is lines of JSON: \`progress\` while it decides, and \`what_if\` in the last line; an answer without it was broken off. Closing the connection stops it. An install sees clicks of ${limits.candidate_lookback_ms_max / 86_400_000} days: a window for which some of these are deleted is refused with \`clicks_expired\`, and \`message\` names the first day that works. Each app has one at a time. docs/attribution.md#what-if tells what it leaves as it is.`,
+    description: `Decides the installs of a window again that other settings may move, from the clicks and install events that are stored, and writes nothing. The answer is lines of JSON: \`progress\` while it decides, and \`what_if\` in the last line; an answer without it was broken off. Closing the connection stops it. An install sees clicks of ${limits.candidate_lookback_ms_max / 86_400_000} days: a window for which some of these are deleted is refused with \`clicks_expired\`, and \`message\` names the first day that works. Each app has one at a time. docs/attribution.md#what-if tells what it leaves as it is.`,
     params: appParams,
     query,
     answers: {
