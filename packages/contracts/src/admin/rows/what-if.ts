@@ -91,7 +91,7 @@ export const whatIfRoutes = {
     over: 'app of path',
     tag: 'Admin',
     summary: 'What other settings of attribution would change',
-    description: `Decides the installs of a window again that other settings may move, from the clicks and install events that are stored, and writes nothing. The answer is lines of JSON: \`progress\` while it decides, and \`what_if\` in the last line; an answer without it was broken off. Closing the connection stops it. An install sees clicks of ${limits.candidate_lookback_ms_max / 86_400_000} days: a window for which some of these are deleted is refused with \`clicks_expired\`, and \`message\` names the first day that works. Each app has one at a time. docs/attribution.md#what-if tells what it leaves as it is.`,
+    description: `Decides those installs of a window again that other settings may move, from the clicks and install events that are stored, and writes nothing. The answer is lines of JSON: \`progress\` while it decides, and \`what_if\` in the last line; an answer without it was broken off. Closing the connection stops it. An install sees clicks of ${limits.candidate_lookback_ms_max / 86_400_000} days: a window for which some of these are deleted is refused with \`clicks_expired\`, and \`message\` names the first day that works. Each app has one at a time. docs/attribution.md#what-if tells what it leaves as it is.`,
     params: appParams,
     query,
     answers: {
