@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { adminRoutes } from '@tributary/contracts/admin/admin-routes'
 import { type Role, roles } from '@tributary/contracts/admin/people/roles'
 import { foreignCode, pathOf, type Route } from '@tributary/contracts/route'
@@ -5,7 +6,7 @@ import { beforeAll, describe, expect, it, test } from 'vitest'
 import { type Browser, newEmail, peopleWorld } from './people-world.ts'
 import { reportsBeside } from './reports-beside.ts'
 
-const clickhouse = { query: async () => [] } as never
+const clickhouse = { query: async () => [], stream: async () => Readable.from([]) } as never
 const world = peopleWorld({ clickhouse }, (deps) => reportsBeside(deps, clickhouse))
 const { ask, newApp, newKey, signedIn } = world
 const declared = Object.entries<Route>(adminRoutes)

@@ -73,15 +73,20 @@ export function addWhatIfRoute(app: FastifyInstance, { pool, clickhouse, getRead
       pages: readInstallsInOrder(clickhouse, window, page_installs, signal),
       ...{ settings, batch_installs, now },
     })
-    for (;;) {
-      signal.throwIfAborted()
-      const { done, value } = await steps.next()
-      if (done) {
-        // Retention may have deleted clicks meanwhile, and installs would have lost them by no setting.
-        await readMark()
-        return yield lineOf({ kind: 'what_if', ...value })
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        const { done, value } = await steps.next()
+        if (done) {
+          // Retention may have deleted clicks meanwhile, and installs would have lost them by no setting.
+          await readMark()
+          return yield lineOf({ kind: 'what_if', ...value })
+        }
+        yield lineOf({ kind: 'progress', decided: value, installs: Math.max(installs, value) })
       }
-      yield lineOf({ kind: 'progress', decided: value, installs: Math.max(installs, value) })
+    } finally {
+      // It closes the rows that nobody reads any more.
+      await steps.return(undefined as never)
     }
   }
 }

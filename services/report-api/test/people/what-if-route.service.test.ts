@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { whatIfRoutes } from '@tributary/contracts/admin/rows/what-if'
 import type { CodedError } from '@tributary/contracts/errors'
 import { day_ms } from '@tributary/contracts/limits'
@@ -9,7 +10,7 @@ import { addWhatIfRoute } from '../../src/people/what-if-route.ts'
 const now_ms = Date.UTC(2026, 10, 28)
 
 /** The route alone, over an engine without installs. `beforeQuery` is awaited before each of its answers. */
-async function openRoute(beforeQuery: () => Promise<void> | void) {
+async function openRoute(beforeQuery: () => Promise<void> | void, openRows = () => Readable.from([])) {
   const mark = { before_ms: 0 }
   const closed = { count: 0 }
   const app = Fastify()
@@ -30,7 +31,7 @@ async function openRoute(beforeQuery: () => Promise<void> | void) {
         await beforeQuery()
         return []
       },
-      stream: async () => Readable.from([]),
+      stream: async () => openRows(),
     },
     getReader: async () => ({ app_id: 'app_1', company_id: 'co_1', key_id: 'per_1' }),
     now: () => now_ms,
@@ -72,3 +73,26 @@ test('an answer during which retention deletes clicks of its window is broken of
   const after = await ask()
   expect([after.status, await after.json()]).toEqual([400, { error: 'clicks_expired' }])
 })
+
+test('the rows of who leaves are closed, and their file with them', async () => {
+  const rows = Readable.from(endlessRows())
+  const { ask } = await openRoute(
+    () => {},
+    () => rows,
+  )
+  const leaving = new AbortController()
+  const answer = await ask(leaving.signal)
+  expect(answer.status).toBe(200)
+  leaving.abort()
+  await vi.waitFor(() => expect(rows.destroyed).toBe(true))
+})
+
+/** Decisions on one organic install after the other. */
+async function* endlessRows() {
+  const windows = { click_hours: 168, probabilistic_hours: 24, reinstall_days: 90 }
+  for (let n = 0; ; n += 1) {
+    await nextTurn()
+    const decision = { install_uuid: `i${n}`, windows, verdict: null, candidates: [] }
+    yield `${JSON.stringify({ decision: JSON.stringify(decision) })}\n`
+  }
+}
