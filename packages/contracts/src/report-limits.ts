@@ -34,7 +34,7 @@ export const reportLimits = {
   /** Answers of what-if of one process, of all apps; each app has one. */
   what_if_answers_max: 2,
   /** Memory of the statement that reads the installs of a what-if; the rest is sorted on the disk. */
-  what_if_memory_bytes_max: 240_000_000,
+  what_if_memory_bytes_max: 400_000_000,
   /** A reader of a raw answer that takes nothing for so long is cut off. */
   raw_stalled_ms_max: 60_000,
   /** Memory of a raw answer on the embedded engine. */

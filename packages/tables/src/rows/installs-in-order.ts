@@ -99,7 +99,8 @@ const settings = { max_threads: 1, ...memorySettings(limits.what_if_memory_bytes
  */
 const sortSettings = {
   max_block_size: 512,
-  max_bytes_before_external_sort: 40_000_000,
+  max_bytes_before_external_sort: 60_000_000,
+  prefer_external_sort_block_bytes: 256 * 1024,
   max_bytes_ratio_before_external_sort: 0,
   temporary_files_buffer_size: 256 * 1024,
   optimize_read_in_order: 0,
