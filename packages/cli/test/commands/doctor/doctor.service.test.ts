@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { chmod, mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { emptyFolder, tributary } from '../run-tributary.ts'
-import { ready, service, token } from './fake-admin-api.ts'
+import { emptyFolder, tributary } from '../../run-tributary.ts'
+import { ready, service, token } from '../fake-admin-api.ts'
 
 describe('tributary doctor', () => {
   it('passes all checks of a healthy service', async () => {

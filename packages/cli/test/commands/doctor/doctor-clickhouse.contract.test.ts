@@ -1,7 +1,7 @@
 import { readStatements } from '@tributary/clickhouse/schema/statements'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { afterEach, expect, it, vi } from 'vitest'
-import { tryClickhouse } from '../../src/examine/try-clickhouse.ts'
+import { tryClickhouse } from '../../../src/examine/try-clickhouse.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 

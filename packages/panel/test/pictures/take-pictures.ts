@@ -1,14 +1,14 @@
 import { mkdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { openBrowser } from './browser.ts'
+import { openBrowser } from '../browser.ts'
 import { signInAsOwner } from './sign-in.ts'
 
-const help = `node tools/bootstrap.mjs packages/panel/test/take-pictures.ts [DATA_FOLDER]
+const help = `node tools/bootstrap.mjs packages/panel/test/pictures/take-pictures.ts [DATA_FOLDER]
 
 Takes the pictures of README.md and docs/panel.md anew, from a demo that runs (npm run demo). The data folder is ./.tributary-demo.`
 
 const [data_dir = '.tributary-demo'] = process.argv.slice(2)
-const folder = join(import.meta.dirname, '..', '..', '..', 'docs', 'pictures')
+const folder = join(import.meta.dirname, '..', '..', '..', '..', 'docs', 'pictures')
 /** A picture is part of each clone. */
 const picture_bytes_max = 150_000
 

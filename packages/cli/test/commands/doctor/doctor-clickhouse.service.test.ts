@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
-import { tryClickhouse } from '../../src/examine/try-clickhouse.ts'
+import { tryClickhouse } from '../../../src/examine/try-clickhouse.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
