@@ -4,6 +4,7 @@ import { textLiterals } from '@tributary/clickhouse/literals'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Pause } from '@tributary/service-kit/service/pauses'
+import type { PostbackPlace } from '@tributary/tables/postbacks/postback-rows'
 
 /** The same bytes of the same millisecond in one object are one postback. */
 export const postbackIdentity = ({ audit_key, received_at_ms, body }: PostbackReceived): string =>
@@ -20,14 +21,23 @@ export async function findMissingPostbacks(
     await pause()
     missing.set(postbackIdentity(postback), postback)
   }
+  for (const identity of (await findPostbackPlaces(clickhouse, postbacks)).keys()) missing.delete(identity)
+  return [...missing.values()]
+}
+
+/** Where `postbacks_raw_v1` has some of these postbacks, by `postbackIdentity`; the first position of one that is there twice. */
+export async function findPostbackPlaces(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  postbacks: readonly PostbackReceived[],
+): Promise<Map<string, PostbackPlace>> {
   const days = [...new Set(postbacks.map(({ received_at_ms }) => utcDay(received_at_ms)))]
   const keys = [...new Set(postbacks.map(({ audit_key }) => audit_key))]
-  if (keys.length === 0) return []
-  const stored = await clickhouse.query<{ identity: string }>(
-    `SELECT concat(audit_key, ' ', toString(received_at_ms), ' ', lower(hex(SHA256(body)))) AS identity
-     FROM postbacks_raw_v1
-     WHERE day IN (${textLiterals(days)}) AND audit_key IN (${textLiterals(keys)})`,
+  if (keys.length === 0) return new Map()
+  const stored = await clickhouse.query<PostbackPlace & { identity: string }>(
+    `SELECT concat(audit_key, ' ', toString(received_at_ms), ' ', lower(hex(SHA256(body)))) AS identity,
+       min((p.topic, p.partition, p.offset)) AS place, place.1 AS topic, place.2 AS partition, place.3 AS offset
+     FROM postbacks_raw_v1 AS p
+     WHERE day IN (${textLiterals(days)}) AND audit_key IN (${textLiterals(keys)}) GROUP BY identity`,
   )
-  for (const { identity } of stored) missing.delete(identity)
-  return [...missing.values()]
+  return new Map(stored.map(({ identity, topic, partition, offset }) => [identity, { topic, partition, offset }]))
 }

@@ -14,3 +14,9 @@ export interface Reading {
   /** `key`: the audit object, where the reason is of one. */
   doubt(reason: UnknownReason, count?: number, key?: string | null): void
 }
+
+/** The same, for whoever reads the whole audit store. */
+export interface Progress extends Reading {
+  /** `done` of `total` are read; `words` say of what. */
+  reached(done: number, total: number, words: string): void
+}

@@ -5,7 +5,7 @@ import { insertRows } from '@tributary/clickhouse/insert-rows'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { claimKeySql } from '@tributary/contracts/postback/claim-key'
 import { type JudgedPostback, postbackEnvironments } from '@tributary/contracts/postback/judged'
-import type { PostbackPlace } from './postback-rows.ts'
+import type { PostbackPlace } from '@tributary/tables/postbacks/postback-rows'
 
 /** A postback whose judgement is stored. */
 export interface StoredJudgement {

@@ -5,12 +5,18 @@ import { textLiteral } from '@tributary/clickhouse/literals'
 import { limits } from '@tributary/contracts/limits'
 import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
+import { judgeAll } from '@tributary/tables/postbacks/judge-received'
+import {
+  type DecodedRow,
+  decodedColumns,
+  decodedLine,
+  itemNumber,
+  type PostbackPlace,
+} from '@tributary/tables/postbacks/postback-rows'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Registry } from 'prom-client'
 import { markAllBeaten, markBeaten } from './beaten-claims.ts'
-import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
-import { type DecodedRow, decodedColumns, decodedLine, itemNumber, type PostbackPlace } from './postback-rows.ts'
 
 export interface JudgeAgainDeps {
   clickhouse: Pick<Clickhouse, 'query' | 'insert'>

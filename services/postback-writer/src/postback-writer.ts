@@ -12,13 +12,19 @@ import {
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
 import { type LastRow, lastRowOf, misfitOfLastRow } from '@tributary/tables/attribution/last-row'
+import { judgeAll } from '@tributary/tables/postbacks/judge-received'
+import {
+  decodedColumns,
+  decodedLine,
+  type PostbackPlace,
+  rawColumns,
+  rawLine,
+} from '@tributary/tables/postbacks/postback-rows'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { markBeaten } from './beaten-claims.ts'
-import { judgeAll } from './judge-received.ts'
 import { judgedTotal } from './metrics.ts'
-import { decodedColumns, decodedLine, type PostbackPlace, rawColumns, rawLine } from './postback-rows.ts'
 import { hasPostback, hasPostbacksBehind, type WrittenPostback } from './written-postbacks.ts'
 
 /** A postback with its row of `postbacks_raw_v1`. */

@@ -2,7 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { day_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
-import type { PostbackPlace } from './postback-rows.ts'
+import type { PostbackPlace } from '@tributary/tables/postbacks/postback-rows'
 
 /** A row of `postbacks_raw_v1`. */
 export interface WrittenPostback extends PostbackPlace {

@@ -1,28 +1,16 @@
-import { createGroupCommit } from '@tributary/audit-store/group-commit'
-import { consumers } from '@tributary/contracts/consumers'
-import { topics } from '@tributary/contracts/topics'
-import { postbackGateway } from '@tributary/postback-gateway/app'
-import { auditGroups } from '@tributary/postback-gateway/audit-groups'
-import { postbackWriter } from '@tributary/postback-writer/postback-writer'
-import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
-import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { aakPayload, createAppleTwin, skanFields } from '@tributary/testing/postback/apple-twin'
 import { writeJson } from '@tributary/testing/postback/json'
-import { noNotifications } from '@tributary/testing/stores/no-notifications'
-import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
-import { pino } from 'pino'
-import { Registry } from 'prom-client'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { loseEvents, openWorld, patience, type World } from './replay-world.ts'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { openPostbackDoor, type PostbackDoor } from './postback-door.ts'
+import { loseEvents, openWorld, type World } from './replay-world.ts'
 
 const apple = createAppleTwin()
-const logger = pino({ level: 'silent' })
 let clickhouse: TestClickhouse
 let postgres: TestPostgres
 let world: World
-let door: Awaited<ReturnType<typeof openDoor>>
+let door: PostbackDoor
 beforeAll(async () => {
   ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
 })
@@ -30,56 +18,12 @@ afterAll(() => Promise.all([clickhouse.close(), postgres.close()]))
 beforeEach(async () => {
   await loseEvents(clickhouse, () => false)
   world = await openWorld({ clickhouse, pool: postgres.pool })
-  door = await openDoor(world)
+  door = await openPostbackDoor(world, clickhouse, apple)
 })
 afterEach(async () => {
   await door.close()
   await world.close()
 })
-
-/** Gateway and writer of postbacks over the log and the audit store of the world. */
-async function openDoor({ audit, broker, clock }: World) {
-  const now = () => clock.now_ms
-  const groupCommit = createGroupCommit({ store: audit, now, gateway: 'test', ...auditGroups })
-  const app = createHttpApp({ logger })
-  const partitions = await broker.partitionCount(topics.postbacksReceived.name)
-  const postbackKeys = { current: () => apple.keys }
-  const stores = { broker, groupCommit, keyValue: memoryKeyValue(now), postbackKeys }
-  await app.register(
-    postbackGateway({
-      ...noNotifications,
-      ...stores,
-      partitions,
-      gateway_id: 'test',
-      now,
-      logger,
-      registry: new Registry(),
-    }),
-  )
-  const writer = await runConsumer({
-    ...{ broker, logger, now, registry: new Registry() },
-    consumer: postbackWriter({ clickhouse, postbackKeys, logger }),
-    fetch: { bytes_min: 1, bytes_max: 64 * 1024, wait_ms_max: 10 },
-  })
-  return {
-    async send(protocol: 'skan' | 'aak', payload: string) {
-      const answer = await app.inject({ method: 'POST', url: `/${protocol}-postback`, payload })
-      expect(answer.statusCode).toBe(200)
-    },
-    async untilWritten() {
-      const { name, topic } = consumers.postbackWriter
-      await vi.waitFor(async () => {
-        const offsets = await broker.groupOffsets(name, topic.name)
-        expect(offsets.filter(({ committed, earliest, end }) => (committed ?? earliest) < end)).toEqual([])
-      }, patience)
-    },
-    async close() {
-      await app.close()
-      await writer.close()
-      await groupCommit.close()
-    },
-  }
-}
 
 /** Genuine ones of both protocols, each with a resend of another value, and one that nobody signed. */
 async function sendPostbacks(): Promise<number> {

@@ -205,7 +205,11 @@ function recordOfDecision({ app, place, ...decision }: PlacedDecision, app_ids: 
   return { topic: topics.installsAttributed.name, partition: 0, key: null, value }
 }
 
-async function openHttp(clickhouse: Parameters<typeof reportApi>[0]['clickhouse'], ratesOfNow: () => readonly Rate[]) {
+/** The reports of the product over tables; an app id is its own server key. */
+export async function openHttp(
+  clickhouse: Parameters<typeof reportApi>[0]['clickhouse'],
+  ratesOfNow: () => readonly Rate[],
+) {
   const logger = pino({ level: 'silent' })
   const app = createHttpApp({ logger })
   const fxRates = { find: async () => eurRates(ratesOfNow()) }

@@ -34,7 +34,7 @@ const erasedSums: Readonly<Record<string, { groups: readonly string[]; sums: rea
  * Events of a batch of the eraser that goes on (docs/decisions/erasure.md#open-erasures-name-their-events). They may be there or not, and
  * their sums are put in apart: a table that is filled without them is right whether the batch has deleted all of them, some or none.
  */
-const beingErased = `${erasedRowKey()} IN (
+export const beingErased = `${erasedRowKey()} IN (
   SELECT arrayJoin(row_keys) FROM erased_events_v1 FINAL WHERE done = 0)`
 
 /** SQL that puts the sums of erased events into a table again; null for a table without such sums. */
@@ -129,7 +129,10 @@ export async function stampAgain(clickhouse: Clickhouse): Promise<void> {
  * SQL condition for the rows of a table that are emptied and filled again, by table; null where that is all of them. Counters of
  * a log always are. A table without days is a set: nothing of it is emptied, and a row that is filled twice changes nothing.
  */
-async function rowsToRefill(clickhouse: Clickhouse, expired: RawExpired): Promise<(table: string) => string | null> {
+export async function rowsToRefill(
+  clickhouse: Clickhouse,
+  expired: RawExpired,
+): Promise<(table: string) => string | null> {
   if (expired.size === 0) return () => null
   const columns = await clickhouse.query<{ table: string; name: string }>(
     `SELECT table, name FROM system.columns WHERE database = currentDatabase() AND name IN ('day', 'key_day', 'received_day')`,

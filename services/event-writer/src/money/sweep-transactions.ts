@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
-import type { TransactionLookup } from '@tributary/domain/money/claims'
 import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
+import { findContested } from '@tributary/tables/money/find-contested'
 
 const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
 /** Rows get their time some moments before every reader sees them. This is far longer than those moments. */
@@ -21,7 +21,7 @@ export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> 
   let since = `(SELECT least(max(written_at_ms), ${clock_ms}) FROM transaction_keys_v1) - ${first_ms}`
   return async () => {
     const [clock] = await clickhouse.query<{ now_ms: number }>(`SELECT ${clock_ms} AS now_ms`)
-    const suspects = await clickhouse.query<TransactionLookup>(suspectsSql(since))
+    const suspects = await findContested(clickhouse, since)
     const found = { again }
     again = true
     const cancelled = await cancelBeatenClaims(clickhouse, suspects, found)
@@ -30,14 +30,3 @@ export function transactionSweep(clickhouse: Clickhouse): () => Promise<number> 
     return cancelled
   }
 }
-
-// The statement compares only the key, which is a hash. Pairs would be slower, and rows of another app do no harm.
-const suspectsSql = (since: string) => `
-  SELECT app_id, toString(t.transaction_key) AS transaction_key
-  FROM (
-    SELECT app_id, transaction_key, topic, partition, offset FROM transaction_keys_v1
-    UNION ALL SELECT app_id, transaction_key, topic, partition, offset FROM erased_claims_v1
-  ) AS t
-  WHERE t.transaction_key IN (SELECT transaction_key FROM transaction_keys_v1 WHERE written_at_ms >= ${since})
-  GROUP BY app_id, t.transaction_key
-  HAVING count() > 1`

@@ -1,11 +1,11 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type DerivedName, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { keysToLookUp, type RowKey } from '@tributary/tables/events/drop-duplicates'
 import { findEventKeys } from '@tributary/tables/events/event-keys'
 import { readRawExpired } from '@tributary/tables/events/raw-expired'
 import type { Logger } from 'pino'
 import { block_rows_max } from './cut-blocks.ts'
-import { keysToLookUp, type RowKey } from './drop-duplicates.ts'
 import { completeRows, countedTables } from './written-rows.ts'
 
 type NewLog = Pick<Batch<unknown>, 'topic' | 'source' | 'partition' | 'token' | 'attempt' | 'fence'>

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import type { MoneyKey } from '@tributary/domain/money/count-money'
-import type { RowKey } from './drop-duplicates.ts'
+import type { RowKey } from '@tributary/tables/events/drop-duplicates'
 
 /** One event, ready to be inserted, with the facts that decide whether it, or its money, is a duplicate. */
 export interface EventLine extends RowKey, MoneyKey, RowLine {

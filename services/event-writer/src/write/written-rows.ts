@@ -5,8 +5,8 @@ import { readViewSources, type ViewSource } from '@tributary/clickhouse/schema/v
 import { settingsSql } from '@tributary/clickhouse/settings-sql'
 import { type DerivedName, derivedFromEvents, derivedOf } from '@tributary/contracts/tables'
 import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import type { KnownKey, RowKey } from '@tributary/tables/events/drop-duplicates'
 import { type Block, cutBlocks, type PlacedRow } from './cut-blocks.ts'
-import type { KnownKey, RowKey } from './drop-duplicates.ts'
 
 export type Range = Pick<Batch<unknown>, 'source' | 'partition' | 'from' | 'to'>
 type Row = PlacedRow & RowKey

@@ -1,5 +1,7 @@
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import { findMissing, type ReadEnvelope } from '@tributary/audited/missing-events'
+import { readAudit } from '@tributary/audited/read-audit'
+import { openStaged } from '@tributary/audited/staged'
 import { untilWritten } from '@tributary/audited/until-written'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -10,9 +12,7 @@ import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { openFill } from './fill.ts'
 import { fillClicks } from './fill-clicks.ts'
 import { fillPostbacks } from './postbacks/fill-postbacks.ts'
-import { readAudit } from './read-audit.ts'
 import { readLog } from './read-log.ts'
-import { openStaged } from './staged.ts'
 import type { Tally } from './tally.ts'
 
 export interface ReplayDeps {

@@ -1,11 +1,8 @@
-import type { Reading } from '@tributary/audited/reading'
+import type { Progress } from '@tributary/audited/reading'
 import { noProgress, type ReplayProgress } from '@tributary/contracts/admin/stored-data'
 
 /** The running counts of one replay. */
-export interface Tally extends ReplayProgress, Reading {
-  /** `done` of `total` are read; `words` say of what. */
-  reached(done: number, total: number, words: string): void
-}
+export interface Tally extends ReplayProgress, Progress {}
 
 export function createTally(): Tally {
   const tally: Tally = {

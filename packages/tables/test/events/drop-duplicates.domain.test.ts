@@ -2,7 +2,7 @@ import type { Envelope } from '@tributary/contracts/envelope'
 import type { EventRow } from '@tributary/contracts/rows'
 import { toEventRow } from '@tributary/domain/event-row'
 import { expect, test } from 'vitest'
-import { dropDuplicates, type KnownKey, keysToLookUp } from '../../src/write/drop-duplicates.ts'
+import { dropDuplicates, type KnownKey, keysToLookUp } from '../../src/events/drop-duplicates.ts'
 
 const topic = 'events.accepted.v1'
 const range = { topic, partition: 0, from: 10, to: 19 }

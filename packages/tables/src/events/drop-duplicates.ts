@@ -1,6 +1,6 @@
 import { day_ms } from '@tributary/contracts/limits'
 import { duplicateDays } from '@tributary/domain/event-key'
-import type { EventKeyLookup } from '@tributary/tables/events/event-keys'
+import type { EventKeyLookup } from './event-keys.ts'
 
 /** Decides whether a row is a duplicate. */
 export interface RowKey {

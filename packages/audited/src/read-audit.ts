@@ -1,20 +1,22 @@
-import { dayFolders, objectsIn, requestDays, sdkDays, serverApps } from '@tributary/audit-store/audit-days'
+import { type AppDay, dayFolders, objectsIn, requestDays, sdkDays, serverApps } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
-import type { ReadEnvelope } from '@tributary/audited/missing-events'
-import { readRequests } from '@tributary/audited/read-requests'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
-import type { Tally } from './tally.ts'
+import type { ReadEnvelope } from './missing-events.ts'
+import { readRequests } from './read-requests.ts'
+import type { Progress } from './reading.ts'
 
 interface ReadAuditDeps {
   audit: Pick<AuditStore, 'list' | 'get'>
   apps: ReadonlyMap<string, AppFacts>
   since_ms: number
   app_id: string | undefined
-  tally: Tally
+  tally: Progress
   signal: AbortSignal
   pause: Pause
+  /** Which days of an app are read; all by default. */
+  isWanted?: (day: AppDay) => boolean
 }
 
 /** Given on together: one look-up is of that size, and memory is bounded by it. */
@@ -28,9 +30,9 @@ const group_bytes = 4 * 1024 * 1024
 export async function readAudit(
   deps: ReadAuditDeps,
   onRead: (read: ReadEnvelope[]) => Promise<void>,
-  onDay: () => Promise<void>,
+  onDay: (day: AppDay) => Promise<void>,
 ): Promise<void> {
-  const { audit, apps, app_id, since_ms, tally } = deps
+  const { audit, apps, app_id, since_ms, tally, isWanted = () => true } = deps
   const first_day = utcDay(since_ms)
   const days = await sdkDays(audit, first_day, app_id)
   const found = app_id === undefined ? [...days.keys(), ...(await serverApps(audit))] : [app_id]
@@ -41,12 +43,14 @@ export async function readAudit(
       tally.doubt('app_gone')
       continue
     }
-    for (const day of await requestDays(audit, days, id, first_day)) plan.push({ app: { app_id: id, ...facts }, day })
+    for (const day of await requestDays(audit, days, id, first_day)) {
+      if (isWanted({ app_id: id, day })) plan.push({ app: { app_id: id, ...facts }, day })
+    }
   }
   for (const [index, { app, day }] of plan.entries()) {
     tally.reached(index, plan.length, `day ${index + 1} of ${plan.length}: ${day} of ${app.app_id}`)
     await readDay(deps, app, day, onRead)
-    await onDay()
+    await onDay({ app_id: app.app_id, day })
   }
   tally.reached(plan.length, plan.length, `${plan.length} of ${plan.length} days`)
 }

@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { Missing } from '@tributary/audited/missing-events'
 import type { Pause } from '@tributary/service-kit/service/pauses'
+import type { Missing } from './missing-events.ts'
 
 /** Missing events of a day, to be taken in the order in which they were received. */
 export interface Staged {
