@@ -18,11 +18,11 @@ import { openSteps, rebuild_token } from './scratch.ts'
 import { swapTables } from './swap.ts'
 
 export type { BuiltTable } from './compare.ts'
-export { scratch_database } from './scratch.ts'
+export { databaseOf, scratchOf } from './scratch.ts'
 
 export interface RebuildDeps {
   live: Clickhouse
-  /** A database of the same server, with all tables (`scratch_database`). Empty, or as a killed rebuild left it. */
+  /** A database of the same server, with all tables (`scratchOf`). Empty, or as a killed rebuild left it. */
   scratch: Clickhouse
   audit: Pick<AuditStore, 'list' | 'get'>
   apps: ReadonlyMap<string, AppFacts>

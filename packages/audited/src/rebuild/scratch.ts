@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { day_ms } from '@tributary/contracts/limits'
 
-/** The database beside the live one in which tables are built. A killed rebuild goes on in it. */
-export const scratch_database = 'tributary_rebuild'
+/** Name of the database beside the live one in which tables are built. A killed rebuild goes on in it. */
+export const scratchOf = (live: string): string => `${live}_rebuild`
 
 /** What a rebuild has done in its scratch database. A name is an app and a day, or a step. */
 export interface Steps {

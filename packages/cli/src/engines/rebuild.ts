@@ -1,5 +1,3 @@
-import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
-import { isHandedOver } from '@tributary/service-kit/consumer/hand-over'
 import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
 import { findDifferences } from '@tributary/tables/repair/compare-tables'
@@ -7,6 +5,7 @@ import { refillTables } from '@tributary/tables/repair/refill-tables'
 import { readEngineSettings } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { withService } from './brief-service.ts'
+import { readLogAgain } from './stopped-writers.ts'
 
 /** Enough for a slice of a million rows on a busy server. */
 const statement_ms_min = 600_000
@@ -23,7 +22,7 @@ export interface Rebuilt {
  * again when they start. Throws CliError `writers_running` unless they are stopped. May be killed and repeated.
  */
 export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
-  refuseStandalone()
+  refuseStandalone('Standalone rebuilds tables at each start: stop and start it.')
   const config = readEngineSettings(
     [...clickhouseSettings, ...kafkaSettings],
     ['TRIBUTARY_CLICKHOUSE_URL', 'TRIBUTARY_KAFKA_BROKERS'],
@@ -50,28 +49,9 @@ export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
   })
 }
 
-function refuseStandalone(): void {
+/** Throws CliError `not_a_fleet` unless ClickHouse is a server; `instead` says what to do. */
+export function refuseStandalone(instead: string): void {
   const { TRIBUTARY_CLICKHOUSE_URL: server } = readEngineSettings(clickhouseSettings, [])
   if (server !== undefined) return
-  throw new CliError(
-    'not_a_fleet',
-    'TRIBUTARY_CLICKHOUSE_URL is not set. Standalone rebuilds tables at each start: stop and start it.',
-  )
-}
-
-async function readLogAgain(broker: Awaited<ReturnType<typeof openKafka>>): Promise<void> {
-  await readAgain(broker, consumers.eventWriter)
-  // Verdicts and the money that they chose come back with their events.
-  await readAgain(broker, consumers.receiptValidator)
-}
-
-async function readAgain(broker: Awaited<ReturnType<typeof openKafka>>, { name, topic }: ConsumerGroup): Promise<void> {
-  const offsets = await broker.groupOffsets(name, topic.name)
-  const earliest = offsets
-    .filter(({ metadata }) => !isHandedOver(metadata))
-    .map(({ partition, earliest: offset }) => ({ partition, offset }))
-  await broker.moveGroup(name, topic.name, earliest).catch((error: Error) => {
-    if (!/running instances|has members/.test(error.message)) throw error
-    throw new CliError('writers_running', `Stop all of ${name} first: ${error.message}`)
-  })
+  throw new CliError('not_a_fleet', `TRIBUTARY_CLICKHOUSE_URL is not set. ${instead}`)
 }
