@@ -54,6 +54,16 @@ await describeWithEngine('clickhouse', (engine) => {
   const deleted = (table: string, where: string) =>
     stage.live.command(`ALTER TABLE ${table} DELETE WHERE ${where} SETTINGS mutations_sync = 2`)
 
+  /** Where events are, and how many of each partition of the log the sums have counted. */
+  const places = async () => [
+    await stage.live.query(
+      'SELECT event_id, toString(event_key) AS key, topic, partition, offset FROM events_raw_v1 ORDER BY ALL',
+    ),
+    await stage.live.query(
+      `SELECT app_id, sum(events) AS n FROM events_per_day_v1 WHERE startsWith(app_id, '/') GROUP BY app_id ORDER BY app_id`,
+    ),
+  ]
+
   async function damage() {
     const { live } = stage
     await deleted('events_raw_v1', `event_id = 'e-3'`)
@@ -84,6 +94,7 @@ await describeWithEngine('clickhouse', (engine) => {
   it('brings damaged tables back, so that reports are as before', async () => {
     await sendAll()
     const before = await reports()
+    const placed = await places()
     await damage()
     expect(await reports()).not.toEqual(before)
     const dry = await stage.rebuild({ dry_run: true })
@@ -95,6 +106,7 @@ await describeWithEngine('clickhouse', (engine) => {
 
     expect(await stage.rebuild()).toMatchObject({ swapped: true, differing: dry.differing })
     expect(await reports()).toEqual(before)
+    expect(await places()).toEqual(placed)
     expect(stage.hooks.swapped).toBe(1)
     expect(await stage.rebuild()).toMatchObject({ swapped: false, differing: [] })
   })

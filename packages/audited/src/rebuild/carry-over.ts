@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { copySettings } from '@tributary/clickhouse/insert-settings'
-import { textLiteral } from '@tributary/clickhouse/literals'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
+import { mutate } from '@tributary/clickhouse/mutate'
 import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import { storedEventColumns } from '@tributary/contracts/rows'
 import { derivedFromEvents, derivedOf, ofApps, type TableName, tableNames } from '@tributary/contracts/tables'
@@ -73,6 +74,19 @@ export async function carryOver({ live, scratch }: Databases): Promise<void> {
     `SELECT * FROM ${from}.postbacks_decoded_v1
      WHERE ${place} IN (SELECT ${place} FROM postbacks_raw_v1) AND ${place} NOT IN (SELECT ${place} FROM postbacks_decoded_v1)`,
   )
+}
+
+/**
+ * Takes `events_received_per_day_v1` over for apps with expired days: it counts expired events by the day on which they were received, and
+ * nothing else does. May be repeated; to be called when all else is made.
+ */
+export async function carryReceived({ live, scratch }: Databases): Promise<void> {
+  const table = 'events_received_per_day_v1'
+  const apps = [...(await readRawExpired(scratch)).keys()]
+  if (apps.length === 0) return
+  const where = `app_id IN (${textLiterals(apps)})`
+  await mutate(scratch, { table, action: 'DELETE', where, signal: new AbortController().signal })
+  await copy(scratch, table, `SELECT * FROM ${await databaseOf(live)}.${table} WHERE ${where}`)
 }
 
 interface Slice {

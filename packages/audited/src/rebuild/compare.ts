@@ -11,6 +11,7 @@ import {
 } from '@tributary/contracts/tables'
 import { clickColumns } from '@tributary/tables/attribution/clicks'
 import { decodedColumns, rawColumns } from '@tributary/tables/postbacks/postback-rows'
+import { untouched } from '@tributary/tables/repair/compare-days'
 
 /** A table that was built again. */
 export interface BuiltTable {
@@ -70,7 +71,8 @@ function rowsSql(name: TableName): string {
   const { groups, values = {}, sums = {}, known_by } = derivedOf(name as DerivedName)
   const columns = Object.keys(groups).filter((column) => !volatile.has(column))
   const held = [...Object.values(values), ...Object.values(sums)].map(([sql]) => sql)
-  const from = `FROM ${name} WHERE ${rowsOfApps(name as DerivedName)}`
+  const isCompared = `${rowsOfApps(name as DerivedName)} AND ${untouched(name as DerivedName, Object.keys(groups))}`
+  const from = `FROM ${name} WHERE ${isCompared}`
   const aggregates = held.length > 0 || known_by === 'set' ? `GROUP BY ${Object.keys(groups)}` : ''
   return `SELECT tuple(${[...columns, ...held]}) AS row ${from} ${aggregates}`
 }

@@ -12,7 +12,7 @@ import type { Progress } from '../reading.ts'
 import { buildClicks } from './build-clicks.ts'
 import { buildEvents } from './build-events.ts'
 import { buildPostbacks } from './build-postbacks.ts'
-import { carryOver, copyFacts } from './carry-over.ts'
+import { carryOver, carryReceived, copyFacts } from './carry-over.ts'
 import { type BuiltTable, compareBuilt } from './compare.ts'
 import { openSteps, rebuild_token } from './scratch.ts'
 import { swapTables } from './swap.ts'
@@ -85,6 +85,7 @@ export async function rebuildFromAudit(
   await buildEvents(building)
   await carryOver(deps) // 3.
   await refillTables({ clickhouse: scratch, tables: derivedFromEvents, logger })
+  await carryReceived(deps)
   await cancelBeatenClaims(scratch, await findContested(scratch, '0'))
   const tables = await compareBuilt(live, scratch)
   const swapped = !dry_run && (steps.isDone('swap') || tables.some(({ differs }) => differs))

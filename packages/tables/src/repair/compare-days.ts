@@ -73,7 +73,7 @@ const erasedSums = (columns: readonly string[], sum: string): string =>
   `SELECT day AS at, tuple(${columns}) AS key, sum(${sum}) AS n FROM erased_events_v1 FINAL WHERE done = 1`
 
 /** Groups of a table that no erasure took from: reports count the others in raw rows. */
-function untouched(table: DerivedName, columns: readonly string[]): string {
+export function untouched(table: DerivedName, columns: readonly string[]): string {
   const { erased_by }: Table = tables[table]
   if (!('counted_raw' in erased_by)) return '1'
   return `(${columns.slice(0, 1)}, ${erased_by.on}) NOT IN (SELECT app_id, ${erased_by.on} FROM erased_events_v1)`
