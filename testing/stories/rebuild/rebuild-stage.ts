@@ -117,9 +117,9 @@ export async function openRebuildStage({ live, scratch, empty }: Awaited<ReturnT
       await live.insert({ table: 'clicks_raw_v1', columns: clickColumns, lines, token: randomUUID() })
       return clicks
     },
-    /** The rows of some reports of an app. */
-    async reportsOf({ app_id }: Tenant) {
-      const window = { since_ms: start_ms - 5 * day_ms, until_ms: start_ms + 5 * day_ms }
+    /** The rows of some reports of an app, of five days before and after a time. */
+    async reportsOf({ app_id }: Tenant, around_ms = start_ms) {
+      const window = { since_ms: around_ms - 5 * day_ms, until_ms: around_ms + 5 * day_ms }
       const names: ReportName[] = ['events', 'revenue', 'attribution', 'performance']
       return Promise.all(names.map(async (one) => [one, await reports.ask(one, app_id, window as never)] as const))
     },
