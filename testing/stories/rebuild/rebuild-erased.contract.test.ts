@@ -5,6 +5,7 @@ import { requestRun } from '@tributary/erasure/runs'
 import { noteLog } from '@tributary/erasure/unread-events'
 import { runRetention } from '@tributary/retention/run-retention'
 import { changeCompany } from '@tributary/tenancy/companies/tenants'
+import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
@@ -60,6 +61,10 @@ await describeWithEngine('clickhouse', (engine) => {
     const before = await stage.reportsOf(tenant)
     expect(await installs()).toEqual([{ install_uuid: 'kept' }])
     expect(await stage.rebuild()).toMatchObject({ swapped: false, differing: [] })
+
+    // With another key nobody can look up what was erased.
+    const keys = openMasterKeys([{ id: 'other', key: Buffer.alloc(32, 8) }])
+    expect(await stage.rebuild({ keys })).toMatchObject({ swapped: false, differing: [] })
 
     await lose('1')
     expect(await stage.rebuild()).toMatchObject({ swapped: true, differing: ['events_raw_v1'] })

@@ -76,7 +76,7 @@ export async function openRebuildStage({ live, scratch, empty }: Awaited<ReturnT
     hooks: { requireStopped: async () => {}, swapped: 0 },
     loseTables: () => empty(live),
     /** `before` is called with the table of each insert into a scratch table, and with each change of a live one. */
-    async rebuild({ dry_run = false, before = async (_what: string): Promise<void> => {} } = {}) {
+    async rebuild({ dry_run = false, keys = masterKeys, before = async (_what: string): Promise<void> => {} } = {}) {
       const doubts: string[] = []
       const reading = { replayed: 0, doubt: (reason: string) => void doubts.push(reason), reached() {} }
       const rebuilt = await rebuildFromAudit(
@@ -84,7 +84,7 @@ export async function openRebuildStage({ live, scratch, empty }: Awaited<ReturnT
           live: { ...live, command: (sql, options) => before(sql).then(() => live.command(sql, options)) },
           scratch: { ...scratch, insert: (block) => before(block.table).then(() => scratch.insert(block)) },
           ...{ audit: world.audit, apps: await listAppFacts(postgres.pool), now, reading, logger },
-          tombstones: openTombstones({ pool: postgres.pool, masterKeys }),
+          tombstones: openTombstones({ pool: postgres.pool, masterKeys: keys }),
           postbackKeys: { current: () => apple.keys },
           signal: new AbortController().signal,
           requireStopped: () => stage.hooks.requireStopped(),

@@ -40,7 +40,7 @@ export async function buildClicks(deps: BuildClicksDeps): Promise<void> {
   async function write() {
     signal.throwIfAborted()
     const erased = await newestTombstones(deps.tombstones)
-    const living = waiting.filter((click) => !wasClickErased(erased, click))
+    const living = waiting.filter((click) => !erased.isLocked(click.app_id) && !wasClickErased(erased, click))
     waiting = []
     await insertInto(scratch, 'clicks_raw_v1', storedClickColumns, living.map(lineOf))
   }
