@@ -54,7 +54,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
   const tombstones = openTombstones(deps)
 
   async function show(): Promise<number | null> {
-    const newest = await newestHour(pool)
+    const newest = await newestHour(pool, now())
     done_ms = newest === null ? null : newest + hour_ms
     metrics.showDifferences(await countDifferences(pool))
     return newest

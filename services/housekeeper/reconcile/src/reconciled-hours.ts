@@ -33,10 +33,11 @@ export async function recordHours(
   )
 }
 
-/** Begin of the newest hour that is done of all apps; null without one. */
-export async function newestHour(pool: Pick<Pool, 'query'>): Promise<number | null> {
+/** Begin of the newest hour that is done of all apps; null without one. Those in the future are of a clock that was ahead. */
+export async function newestHour(pool: Pick<Pool, 'query'>, now_ms: number): Promise<number | null> {
   const { rows } = await pool.query<{ hour_ms: number | null }>(
-    `SELECT max(hour_ms)::float8 AS hour_ms FROM reconciled_hours WHERE app_id = ''`,
+    `SELECT max(hour_ms)::float8 AS hour_ms FROM reconciled_hours WHERE app_id = '' AND hour_ms <= $1`,
+    [now_ms],
   )
   return rows[0]?.hour_ms ?? null
 }

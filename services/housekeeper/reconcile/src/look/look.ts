@@ -54,9 +54,9 @@ export async function lookAtApp(
   const isSuspect = daysOf(suspects)
   const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
   let before: ReadonlySet<string> = new Set()
-  for (const day of [...new Set([...received.filter(isSuspect), ...whole])].toSorted()) {
+  for (const day of [...new Set([...[...received.keys()].filter(isSuspect), ...whole])].toSorted()) {
     const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : scope
-    const ranges = () => dueRanges(scope, app_id, day)
+    const ranges = () => dueRanges(scope, app_id, day, received.get(day) ?? 0)
     const { keys, named, ...looked } = await lookAtRequests(deps, { app, day }, { ...chosen, ranges }, rowless)
     add(looked.differences)
     for (const hour of looked.hours) all.hours.add(hour)
@@ -82,15 +82,19 @@ function unmet(app_id: string, rowless: Rowless, [first_day = '']: readonly stri
   return rows.differences()
 }
 
-/** The hours of a day whose rows are looked at, those in a row as one. */
-function dueRanges({ since_ms, until_ms, isDue }: Scope, app_id: string, day: string): Received[] {
+/** Rows that were received in the hours of one statement: bounds its time. Each reads all rows of the day, or a few columns of them. */
+const rows_together = 5_000_000
+
+/** The hours of a day whose rows are looked at, several in a row as one where the day has few rows. */
+function dueRanges({ since_ms, until_ms, isDue }: Scope, app_id: string, day: string, rows: number): Received[] {
   const ranges: Received[] = []
+  const together_ms = Math.max(hour_ms, (rows_together / Math.max(rows, 1)) * day_ms)
   const begin_ms = Date.parse(day)
   for (let at_ms = begin_ms; at_ms < begin_ms + day_ms; at_ms += hour_ms) {
     const [from, to] = [Math.max(at_ms, since_ms), Math.min(at_ms + hour_ms, until_ms)]
     if (from >= to || !isDue(at_ms)) continue
     const last = ranges.at(-1)
-    if (last?.until_ms === from) last.until_ms = to
+    if (last?.until_ms === from && to - last.since_ms <= together_ms) last.until_ms = to
     else ranges.push({ app_id, since_ms: from, until_ms: to })
   }
   return ranges
