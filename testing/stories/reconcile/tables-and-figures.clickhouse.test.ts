@@ -109,7 +109,7 @@ describe('one row of one day is enough:', () => {
     ['settled_cohorts_v1', null],
     ['settled_campaign_cohorts_v1', 'countries.retained'],
   ])('%s', async (table, column) => {
-    const isKept = column === null ? 'retained > 0' : `notEmpty(\`${column}\`)`
+    const filled = column === null ? 'retained > 0' : `notEmpty(\`${column}\`)`
     const change =
       column === null
         ? 'toUInt32(retained + 1) AS retained'
@@ -118,8 +118,8 @@ describe('one row of one day is enough:', () => {
     await stage.settle()
     // Not each of these rows is the settled one of its day: some days have changed, and have nothing to be settled any more.
     const found: string[] = []
-    for (const { app_id, on } of await someDays(table, isKept)) {
-      const where = `app_id = ${textLiteral(app_id)} AND day = ${textLiteral(on)} AND ${isKept}`
+    for (const { app_id, on } of await someDays(table, filled)) {
+      const where = `app_id = ${textLiteral(app_id)} AND day = ${textLiteral(on)} AND ${filled}`
       await stage.clickhouse.command(
         `INSERT INTO ${table} SELECT * REPLACE (${change}) FROM ${table} FINAL WHERE ${where} SETTINGS insert_deduplicate = 0`,
       )

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { tributary } from '../run-tributary.ts'
+import { tributary } from '../../run-tributary.ts'
 
 const hour = '2026-06-01T09:00:00Z'
 const difference = (store: string, app_id = 'app_1') => ({
