@@ -29,6 +29,8 @@ export interface RequestObjects {
 export interface ReadRequest {
   received_at_ms: number
   envelopes: ReadEnvelope[]
+  /** Events that it was sent with, accepted or not. */
+  sent: number
   /** Bytes that were read. */
   size: number
 }
@@ -54,13 +56,16 @@ export async function* readRequests(
       const { received_at_ms } = request
       if (!isChosen(received_at_ms)) continue
       try {
-        yield { received_at_ms, envelopes: toEnvelopes(request, { ...app, source, audit_key }, reading), size }
+        const envelopes = toEnvelopes(request, { ...app, source, audit_key }, reading)
+        yield { received_at_ms, envelopes, sent: source === 's2s' ? 1 : countOf(request.body.events), size }
       } catch {
         reading.doubt('unreadable_object', 1, key)
       }
     }
   }
 }
+
+const countOf = (events: unknown): number => (Array.isArray(events) ? events.length : 0)
 
 interface Fetched {
   source: RequestSource

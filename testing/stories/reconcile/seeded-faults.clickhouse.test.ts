@@ -1,3 +1,4 @@
+import { gunzipSync, gzipSync } from 'node:zlib'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { hour_ms } from '@tributary/contracts/limits'
 import { createSettler } from '@tributary/tables/settled/settler'
@@ -114,6 +115,26 @@ describe('a seeded fault is found, and named with its store and hour:', () => {
     ])
   })
 
+  test('an event that is missing among requests of one object, one of which has no event', async () => {
+    const ids = await sendSome()
+    const [key] = await objectsBelow(world.audit, 'audit/')
+    const content = (await world.audit.get(key!))!
+    const { body, ...head } = JSON.parse(gunzipSync(content).toString())
+    const lost = { ...body.events[0], event_id: 'lost' }
+    const requests = [body.events.slice(0, 2), [], [body.events[2], lost]]
+    const lines = requests.map((events) => `${JSON.stringify({ ...head, body: { ...body, events } })}\n`)
+    await world.audit.replace(key!, content, gzipSync(lines.join('')))
+    const { differences } = await findings()
+    expect(differences).toMatchObject([
+      {
+        store: 'events.accepted.v1',
+        expected: ids.length - 2,
+        found: ids.length - 3,
+        examples: [expect.stringContaining('event lost')],
+      },
+    ])
+  })
+
   test('an audit object that is corrupt', async () => {
     await sendSome()
     const [key] = await objectsBelow(world.audit, 'audit/')
@@ -125,6 +146,19 @@ describe('a seeded fault is found, and named with its store and hour:', () => {
         ...{ app_id: tenant.app_id, hour: hourOf(start_ms), store: 'audit', expected: 2, found: 1 },
         examples: [`${key} can't be read`],
       },
+    ])
+  })
+
+  test('an audit object that lost an event, and can be read', async () => {
+    await sendSome()
+    const [key] = await objectsBelow(world.audit, 'audit/')
+    const content = (await world.audit.get(key!))!
+    const { body, ...head } = JSON.parse(gunzipSync(content).toString())
+    const rest = { ...head, body: { ...body, events: body.events.slice(1) } }
+    await world.audit.replace(key!, content, gzipSync(`${JSON.stringify(rest)}\n`))
+    const { differences } = await findings()
+    expect(differences).toMatchObject([
+      { store: 'audit', expected: 2, found: 1, examples: [`${key} holds 2 events, and rows name it for 3`] },
     ])
   })
 
