@@ -9,12 +9,15 @@ import { hour_ms, limits } from '@tributary/contracts/limits'
 export const mayMove = (install: Decision, next: Windows): boolean =>
   mayMoveClick(install, next) || mayMoveReinstall(install, next)
 
+/** So many candidates hide others, and other windows show others. */
+export const mayHide = (candidates: Decision['candidates']): boolean =>
+  candidates.length >= Math.min(limits.candidates_lost_max, limits.install_candidates_max)
+
 /** A click that won may leave the window, and one that lost outside of it may enter it. All other candidates keep their order. */
 function mayMoveClick({ installed_at_ms, windows, candidates }: Decision, next: Windows): boolean {
   const isOther = (name: 'click_hours' | 'probabilistic_hours') => next[name] !== windows[name]
   if (!isOther('click_hours') && !isOther('probabilistic_hours')) return false
-  // So many hide others, and other windows show others.
-  if (candidates.length >= Math.min(limits.candidates_lost_max, limits.install_candidates_max)) return true
+  if (mayHide(candidates)) return true
   return candidates.some(({ method, clicked_at_ms, outcome, reason }) => {
     const name = method === 'probabilistic' ? 'probabilistic_hours' : 'click_hours'
     if (!isOther(name)) return false

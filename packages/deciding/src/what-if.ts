@@ -6,7 +6,7 @@ import type { WrittenClaim } from '@tributary/tables/attribution/verdicts'
 import { type DecidedInstall, decideInOrder } from './decide-in-order.ts'
 import { type AppWork, loadEvidence, loadFacts } from './evidence.ts'
 import type { Lookups } from './lookups/lookups.ts'
-import { mayMove } from './may-move.ts'
+import { mayHide, mayMove } from './may-move.ts'
 import { createTally } from './tally.ts'
 
 export interface WhatIfInput {
@@ -40,6 +40,8 @@ export async function* whatIf({ pages, batch_installs, ...input }: WhatIfInput):
   let batch: Decision[] = []
   /** Clicks that installs of the batch may get or lose. */
   const contested = new Set<string>()
+  /** Whether they may get others, which no candidate names. */
+  let hides = false
   let read = 0
 
   const decideBatch = async () => {
@@ -54,18 +56,22 @@ export async function* whatIf({ pages, batch_installs, ...input }: WhatIfInput):
     for (const one of batch) if (!found.has(one.install_uuid)) tally.keep(one)
     batch = []
     contested.clear()
+    hides = false
   }
 
   for await (const page of pages) {
     for (const install of page) {
       await pause()
-      const isTouched = install.candidates.some(({ click_id }) => contested.has(click_id) || claims.isMoved(click_id))
+      const isTouched = install.candidates.some(
+        ({ click_id }) => hides || contested.has(click_id) || claims.isMoved(click_id),
+      )
       if (!isTouched && !mayMove(install, windowsUnder(input.settings, install.windows))) {
         tally.keep(install)
         continue
       }
       batch.push(install)
       for (const { click_id } of install.candidates) contested.add(click_id)
+      hides ||= mayHide(install.candidates)
       if (batch.length === batch_installs) await decideBatch()
     }
     read += page.length

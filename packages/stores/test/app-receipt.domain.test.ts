@@ -6,7 +6,7 @@ import {
   issue,
   leaf_mark,
 } from '@tributary/testing/stores/apple-authority'
-import { der, integer, sequence } from '@tributary/testing/stores/der'
+import { der, explicit, integer, objectId, octets, sequence } from '@tributary/testing/stores/der'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { readAppReceipt } from '../src/apple/app-receipt.ts'
@@ -76,6 +76,18 @@ test.each<[string, string, string]>([
   ['without a date', apple.appReceipt(['7'], { created: '' }), 'malformed'],
 ])('a receipt %s proves nothing', (_which, receipt, reason) => {
   expect(read(receipt)).toBe(reason)
+})
+
+test('a mark that stands around a certificate, and not in it, proves nothing', () => {
+  // Apple issues such ones to every developer.
+  const developer = issuedBy(intermediate)
+  const pem = developer.certificate.toString()
+  const mark = explicit(3, sequence(sequence(objectId(leaf_mark), octets(Buffer.alloc(2)))))
+  const raw = sequence(sequence(mark), octets(Buffer.from(`\n${pem}\n`)))
+  const smuggled = { certificate: { raw } as typeof developer.certificate, key: developer.key }
+  expect(read(apple.appReceipt(['7'], { chain: [smuggled, intermediate, root], key: developer.key }))).toBe(
+    'untrusted_chain',
+  )
 })
 
 test('no byte of what is signed can be changed', () => {

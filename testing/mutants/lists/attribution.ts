@@ -236,9 +236,17 @@ export const attributionMutants: readonly Mutant[] = [
     rule: 'docs/attribution.md#what-if',
     promise: 'candidates that are many may hide one that wins in another window',
     file: 'packages/deciding/src/may-move.ts',
-    from: 'if (candidates.length >= Math.min(limits.candidates_lost_max, limits.install_candidates_max)) return true',
+    from: 'if (mayHide(candidates)) return true',
     to: '',
     tests: what_if_tests,
+  },
+  {
+    rule: 'docs/attribution.md#what-if',
+    promise: 'a hidden click that an install gets is not free for a later one of the same batch',
+    file: 'packages/deciding/src/what-if.ts',
+    from: '=> hides || contested.has(click_id)',
+    to: '=> contested.has(click_id)',
+    tests: ['services/attribution/decide/test/what-if/as-stored.domain.test.ts'],
   },
   {
     rule: 'docs/attribution.md#what-if',

@@ -10,6 +10,14 @@ const late_tests = ['testing/stories/receipts/late-claims.clickhouse.test.ts']
 /** Receipts of the stores, and the money that follows from them. */
 export const receiptMutants: readonly Mutant[] = [
   {
+    rule: 'docs/receipts.md#what-is-checked',
+    promise: 'marks of Apple are those of the certificate that signed, not of bytes around it',
+    file: 'packages/stores/src/apple/prove-signed.ts',
+    from: 'return certificate.raw.equals(raw) ? [certificate] : []',
+    to: 'return [certificate]',
+    tests: ['packages/stores/test/app-receipt.domain.test.ts'],
+  },
+  {
     rule: 'docs/receipts.md#the-receipt-of-an-event',
     promise: 'a receipt that is too large is cut out of its event',
     file: 'packages/domain/src/accept/accept-batch.ts',

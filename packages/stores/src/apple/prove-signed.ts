@@ -54,9 +54,11 @@ function findChain(found: readonly Element[], roots: readonly X509Certificate[])
 const isIssued = (one: X509Certificate, by: X509Certificate): boolean =>
   one.issuer === by.subject && one.verify(by.publicKey)
 
+/** The certificate that these bytes are. Node also reads one that stands in them as PEM, whose marks would be those of the sender. */
 function certificateOf({ raw }: Element): X509Certificate[] {
   try {
-    return [new X509Certificate(raw)]
+    const certificate = new X509Certificate(raw)
+    return certificate.raw.equals(raw) ? [certificate] : []
   } catch {
     return []
   }

@@ -116,6 +116,33 @@ test('an install gets a click that others, which cannot win, hid from it', async
   expect(moved(answer)).toEqual(['organic to p: 1'])
 })
 
+test.each([
+  ['the same batch', 2],
+  ['a later batch', 1],
+])(
+  'an install that gets a click that was hidden from it takes it from a later install of %s',
+  async (_which, batch_installs) => {
+    Object.assign(limits, { candidates_lost_max: 2 })
+    onTestFinished(() => void Object.assign(limits, real))
+    const at = (hour: number) => ({ installed_at_ms: t0 + hour * hour_ms })
+    const [early, late] = [
+      install(1, { device_hashes: ['d'], ...at(10) }),
+      install(2, { device_hashes: ['e'], ...at(11) }),
+    ]
+    const filtered = { device_hashes: ['d'], filtered_reason: 'bot' as const }
+    const clicks = [
+      click(1, { device_hashes: ['d', 'e'], clicked_at_ms: t0 }),
+      ...[8, 9].map((hour) => click(hour, { ...filtered, clicked_at_ms: t0 + hour * hour_ms })),
+    ]
+    const first = decide(early, clicks, [], { ...windows, click_hours: 1 })
+    const second = decide(late, clicks.slice(0, 1), [first])
+    expect([first, second].map(({ verdict }) => verdict!.partner)).toEqual(['organic', 'p'])
+    const given = { settings: { click_window_hours: 168 }, batch_installs }
+    const answer = await answerOver([early, late], clicks, [first, second], given)
+    expect(moved(answer)).toEqual(['organic to p: 1', 'p to organic: 1'])
+  },
+)
+
 test('only installs that the settings may move are decided again', async () => {
   const installs = [1, 2, 3].map((n) =>
     install(n, { device_hashes: [`d${n}`], installed_at_ms: t0 + 10 * n * hour_ms }),
