@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { NamedObject } from './look/look-at-requests.ts'
 
-/** Remembers names of audit objects that were compared. */
+/** Remembers names of audit objects that were compared, of those whose names show no hour. */
 export interface ComparedNames {
   /** Begins a look: what it chooses is remembered once the look has ended. */
   begin(): {
-    /** Those that are not known. */
-    choose(objects: readonly NamedObject[]): NamedObject[]
+    /** Those that are not known. Timed ones are left out, unless they are asked for. */
+    choose(objects: readonly NamedObject[], timed?: 'timed ones too'): NamedObject[]
     keep(): void
   }
 }
@@ -18,8 +18,9 @@ export function comparedNames(names_max: number): ComparedNames {
     begin() {
       const chosen: number[] = []
       return {
-        choose: (objects) =>
-          objects.filter(({ key }) => {
+        choose: (objects, timed) =>
+          objects.filter(({ key, received_at_ms }) => {
+            if (received_at_ms !== null && timed === undefined) return false
             if (key === null) return true
             const name = nameOf(key)
             if (known.has(name)) return false

@@ -16,6 +16,7 @@ import type { NamedObject } from './look/look-at-requests.ts'
 import { type Look, lookTwice, untilAllWritten } from './look/look-twice.ts'
 import { logDifferences, reconcileMetrics } from './metrics.ts'
 import { createPace } from './pace.ts'
+import { reconcileRange } from './reconcile-range.ts'
 import {
   forgetOldHours,
   newestHour,
@@ -23,7 +24,7 @@ import {
   readReconciledHours,
   recordHours,
 } from './reconciled-hours.ts'
-import { addDifferences, countDifferences, findOpenDays, replaceHours } from './stored-differences.ts'
+import { addDifferences, countDifferences, findOpenDays } from './stored-differences.ts'
 
 /** Hours that are caught up at a time, after a stop. Older ones are compared by the command alone. */
 const caught_up_ms_max = 7 * day_ms
@@ -100,8 +101,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
       const scope: Scope = {
         since_ms: first_ms,
         until_ms,
-        chooseTimed: due.choose,
-        chooseOthers: fresh.choose,
+        choose: (objects) => [...due.choose(objects), ...fresh.choose(objects)],
         isDue: due.isDue,
       }
       const isChosen = index % rounds === (until_ms / hour_ms) % rounds
@@ -118,8 +118,7 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
     const scope: Scope = {
       since_ms: first_ms,
       until_ms,
-      chooseTimed: fresh.choose,
-      chooseOthers: fresh.choose,
+      choose: (objects) => fresh.choose(objects, 'timed ones too'),
       isDue: () => true,
     }
     const look: Look = (suspects) =>
@@ -130,48 +129,15 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
     await forgetOldHours(pool, now())
   }
 
-  /** Looks at the hours of known differences again: whoever repaired one need not say so. */
+  /** Whoever repaired a difference need not say so. */
   async function lookAgain(signal: AbortSignal): Promise<void> {
     const open = await findOpenDays(pool, { before_ms: now() - open_again_ms, days_max: open_days_max })
-    if (open.length === 0) return
-    const { pause, paced } = createPace(deps.core_share, signal)
-    const sleep = sleepOf(deps)
-    const lookDeps = {
-      ...{
-        clickhouse: paced(deps.clickhouse),
-        audit: deps.audit,
-        tombstones,
-        pause,
-        dead: deadNames(deps.broker),
-        now,
-      },
-      sleep: (ms: number) => sleep(ms, signal),
-    }
-    const all = await listAppFacts(pool)
-    for (const { app_id, day_ms: from_ms, hours } of open) {
-      const apps = new Map([...all].filter(([id]) => app_id === '' || id === app_id))
-      const days = [from_ms - day_ms, from_ms, from_ms + day_ms].map(utcDay)
-      const every = (objects: readonly NamedObject[]) => objects
-      const scope: Scope = {
-        ...{
-          since_ms: from_ms,
-          until_ms: from_ms + day_ms,
-          chooseTimed: every,
-          chooseOthers: every,
-          isDue: () => true,
-        },
-      }
-      const suspects = new Set(hours)
-      const active = app_id === '' ? [] : await findActive(lookDeps, { apps, days, table_days: days.slice(0, 2) })
-      const common = { days, apps, with_postbacks: app_id === '', now_ms: now() }
-      const looks: Look[] = [
-        ...active.map((one) => () => lookAtApp(lookDeps, scope, one, suspects)),
-        () => lookAtCommon(lookDeps, scope, common, suspects),
-      ]
-      const { differences } = await lookTwice({ broker: deps.broker, sleep }, looks, signal)
-      const found = differences.filter((one) => one.app_id === app_id)
-      await replaceHours(pool, { app_id, hours }, found, now())
-      logDifferences(logger, found)
+    for (const { app_id, day_ms: at_ms } of open) {
+      const { pause, paced } = createPace(deps.core_share, signal)
+      const asked = { since_ms: at_ms, until_ms: at_ms, ...(app_id !== '' && { app_id }) }
+      const work = { pause, signal, reached() {} }
+      const { differences } = await reconcileRange({ ...deps, clickhouse: paced(deps.clickhouse) }, asked, work)
+      logDifferences(logger, differences)
     }
   }
 
@@ -197,11 +163,12 @@ function dueHours(known: ReconciledHours = new Map(), first_ms: number, until_ms
   return {
     isDue,
     choose(objects: readonly NamedObject[]) {
-      for (const { received_at_ms } of objects) {
+      const timed = objects.filter(({ received_at_ms }) => received_at_ms !== null)
+      for (const { received_at_ms } of timed) {
         const hour = hourOf(received_at_ms!)
         counted.set(hour, (counted.get(hour) ?? 0) + 1)
       }
-      return objects.filter(({ received_at_ms }) => isDue(hourOf(received_at_ms!)))
+      return timed.filter(({ received_at_ms }) => isDue(hourOf(received_at_ms!)))
     },
     /** Numbers of objects of the hours of these days that are compared now. */
     compared: (days: readonly string[]): ReconciledHours =>

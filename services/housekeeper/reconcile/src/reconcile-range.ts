@@ -75,8 +75,7 @@ export async function reconcileRange(
     const scope: Scope = {
       since_ms: from_ms,
       until_ms: Date.parse(some.at(-1)!) + day_ms,
-      chooseTimed: (objects) => objects.filter(({ received_at_ms }) => received_at_ms! >= chosenFrom_ms),
-      chooseOthers: (objects) => objects,
+      choose: (objects) => objects.filter(({ received_at_ms }) => (received_at_ms ?? from_ms) >= chosenFrom_ms),
       isDue: () => true,
     }
     const active = await findActive(lookDeps, { apps, days: with_before, table_days: with_before })

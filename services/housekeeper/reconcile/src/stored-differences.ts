@@ -1,6 +1,6 @@
 import { inTransaction } from '@tributary/postgres/transaction'
 import type { Pool } from 'pg'
-import { type Difference, nameOf } from './look/findings.ts'
+import type { Difference } from './look/findings.ts'
 
 /** Where differences are looked for: hours of these times, of one app or of all. Times are Unix epoch ms. */
 export interface LookedRange {
@@ -9,9 +9,6 @@ export interface LookedRange {
   /** Exclusive. */
   until_ms: number
 }
-
-/** SQL of `nameOf`. */
-const nameSql = `concat_ws('/', app_id, hour_ms, store, is_surplus::text)`
 
 /** Keeps differences in place of those that were known of a range. */
 export async function replaceDifferences(
@@ -22,26 +19,8 @@ export async function replaceDifferences(
 ): Promise<void> {
   await inTransaction(pool, async (client) => {
     await client.query(
-      `DELETE FROM reconcile_differences
-       WHERE hour_ms >= $1 AND hour_ms < $2 AND ($3::text IS NULL OR app_id = $3) AND ${nameSql} <> ALL($4::text[])`,
-      [since_ms, until_ms, app_id ?? null, differences.map(nameOf)],
-    )
-    for (const one of differences) await addDifference(client, one, now_ms)
-  })
-}
-
-/** The same for some hours of one app. */
-export async function replaceHours(
-  pool: Pool,
-  { app_id, hours }: { app_id: string; hours: readonly number[] },
-  differences: readonly Difference[],
-  now_ms: number,
-): Promise<void> {
-  await inTransaction(pool, async (client) => {
-    await client.query(
-      `DELETE FROM reconcile_differences
-       WHERE app_id = $1 AND hour_ms = ANY($2::bigint[]) AND ${nameSql} <> ALL($3::text[])`,
-      [app_id, hours, differences.map(nameOf)],
+      `DELETE FROM reconcile_differences WHERE hour_ms >= $1 AND hour_ms < $2 AND ($3::text IS NULL OR app_id = $3)`,
+      [since_ms, until_ms, app_id ?? null],
     )
     for (const one of differences) await addDifference(client, one, now_ms)
   })
@@ -80,8 +59,6 @@ export async function countDifferences(pool: Pick<Pool, 'query'>): Promise<Map<s
 export interface OpenDay {
   app_id: string
   day_ms: number
-  /** Begins of its hours with differences. */
-  hours: number[]
 }
 
 /** Days with differences, those first that were looked at least lately, and not since `before_ms`. */
@@ -90,8 +67,7 @@ export async function findOpenDays(
   { before_ms, days_max }: { before_ms: number; days_max: number },
 ): Promise<OpenDay[]> {
   const { rows } = await pool.query<OpenDay>(
-    `SELECT app_id, (hour_ms / 86400000 * 86400000)::float8 AS day_ms,
-       array_agg(DISTINCT hour_ms::float8) AS hours FROM reconcile_differences
+    `SELECT app_id, (hour_ms / 86400000 * 86400000)::float8 AS day_ms FROM reconcile_differences
      GROUP BY 1, 2 HAVING max(looked_at_ms) < $1 ORDER BY max(looked_at_ms) LIMIT $2`,
     [before_ms, days_max],
   )

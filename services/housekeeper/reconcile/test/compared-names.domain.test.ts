@@ -16,10 +16,11 @@ test('a name is chosen until a look at it has ended', () => {
   expect(keys(names.begin().choose([object('a'), object('c')]))).toEqual(['c'])
 })
 
-test('objects without a name are chosen always', () => {
+test('objects whose names show an hour are chosen by it, and those without a name always', () => {
   const names = comparedNames(10)
   const look = names.begin()
-  expect(keys(look.choose([object(null)]))).toEqual([null])
+  expect(keys(look.choose([object('a', 1), object(null)]))).toEqual([null])
+  expect(keys(look.choose([object('a', 1)], 'timed ones too'))).toEqual(['a'])
   look.keep()
   expect(keys(names.begin().choose([object(null)]))).toEqual([null])
 })

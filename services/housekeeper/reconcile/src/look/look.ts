@@ -3,7 +3,7 @@ import { installKeyDay } from '@tributary/domain/event-key'
 import { utcDay } from '@tributary/domain/utc-day'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { ActiveApp } from './find-active.ts'
-import { type Difference, hourOf, type Looked, merged, tallied } from './findings.ts'
+import { type Difference, type Looked, merged, tallied } from './findings.ts'
 import { lookAtClicks } from './look-at-clicks.ts'
 import { lookAtPostbacks } from './look-at-postbacks.ts'
 import { type Chosen, lookAtRequests, type NamedObject, type Rowless } from './look-at-requests.ts'
@@ -16,10 +16,8 @@ export interface Scope {
   since_ms: number
   /** Exclusive. */
   until_ms: number
-  /** Chooses from the objects of a folder whose names show when they were received. */
-  chooseTimed(objects: readonly NamedObject[]): readonly NamedObject[]
-  /** Chooses from the others. */
-  chooseOthers(objects: readonly NamedObject[]): readonly NamedObject[]
+  /** Chooses from the objects of a folder. */
+  choose(objects: readonly NamedObject[]): readonly NamedObject[]
   /** Whether rows that were received in this hour are looked at. */
   isDue(hour_ms: number): boolean
 }
@@ -27,27 +25,9 @@ export interface Scope {
 /** Hours in which a look has found something. */
 export type Suspects = ReadonlySet<number>
 
-/** An object gathers requests for less. */
-const group_ms_max = 60_000
-
-/** The scope of a look at some hours. */
-function scopeOf(scope: Scope, suspects: Suspects | null): Scope {
-  if (suspects === null) return scope
-  const isNear = (at_ms: number) => suspects.has(hourOf(at_ms)) || suspects.has(hourOf(at_ms + group_ms_max))
-  return {
-    ...scope,
-    chooseTimed: (objects) => objects.filter(({ received_at_ms }) => isNear(received_at_ms!)),
-    isDue: (at_ms) => suspects.has(at_ms),
-  }
-}
-
-const isTimed = ({ received_at_ms }: NamedObject) => received_at_ms !== null
-const chooses =
-  (scope: Scope): Chosen['choose'] =>
-  (objects) => [
-    ...scope.chooseTimed(objects.filter(isTimed)),
-    ...scope.chooseOthers(objects.filter((one) => !isTimed(one))),
-  ]
+/** The scope of a second look. */
+const again = (scope: Scope, suspects: Suspects | null): Scope =>
+  suspects === null ? scope : { ...scope, choose: (objects) => objects, isDue: (at_ms) => suspects.has(at_ms) }
 
 /** The days of those hours, and their neighbours: a group or a batch lies under the day on which it began. */
 function daysOf(suspects: Suspects | null): (day: string) => boolean {
@@ -64,8 +44,7 @@ export async function lookAtApp(
   suspects: Suspects | null,
 ): Promise<Looked> {
   const { app_id } = app
-  const scope = scopeOf(given, suspects)
-  const chosenOfScope: Chosen = { since_ms: scope.since_ms, choose: chooses(scope) }
+  const scope = again(given, suspects)
   const all: Looked = { differences: [], hours: new Set() }
   const add = (found: Difference[]) => all.differences.push(...found)
   const { differences, rowless, rowless_days } = await lookAtTables(deps, { app, days: table_days, settled_days })
@@ -76,7 +55,7 @@ export async function lookAtApp(
   const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
   let before: ReadonlySet<string> = new Set()
   for (const day of [...new Set([...[...received.keys()].filter(isSuspect), ...whole])].toSorted()) {
-    const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : chosenOfScope
+    const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : scope
     const ranges = () => dueRanges(scope, app_id, day, received.get(day) ?? 0)
     const { keys, named, ...looked } = await lookAtRequests(deps, { app, day }, { ...chosen, ranges }, rowless)
     add(looked.differences)
@@ -138,16 +117,15 @@ export async function lookAtCommon(
   { days, apps, with_postbacks, now_ms }: Common,
   suspects: Suspects | null,
 ): Promise<Looked> {
-  const scope = scopeOf(given, suspects)
-  const choose = chooses(scope)
+  const scope = again(given, suspects)
   const kept = days.filter(daysOf(suspects))
   const since = (kept_ms: number) => Math.max(scope.since_ms, now_ms - kept_ms)
   const clicks_ms = since(limits.click_kept_ms - day_ms)
-  const clicks = await lookAtClicks(deps, { choose, since_ms: clicks_ms, days: new Set(kept), apps })
+  const clicks = await lookAtClicks(deps, { ...scope, since_ms: clicks_ms, days: new Set(kept), apps })
   if (!with_postbacks) return clicks
   const postbacks_ms = since((limits.postback_unproven_days_max - 1) * day_ms)
   const postback_days = new Set(kept.filter((day) => day >= utcDay(postbacks_ms)))
-  const postbacks = await lookAtPostbacks(deps, { choose, since_ms: postbacks_ms, days: postback_days })
+  const postbacks = await lookAtPostbacks(deps, { ...scope, since_ms: postbacks_ms, days: postback_days })
   return {
     differences: [...clicks.differences, ...postbacks.differences],
     hours: new Set([...clicks.hours, ...postbacks.hours]),
