@@ -5,7 +5,7 @@ import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { ReadEnvelope } from './missing-events.ts'
 import { readRequests } from './read-requests.ts'
-import type { Progress } from './reading.ts'
+import { audit_group_ms_max, type Progress } from './reading.ts'
 
 interface ReadAuditDeps {
   audit: Pick<AuditStore, 'list' | 'get'>
@@ -33,7 +33,7 @@ export async function readAudit(
   onDay: (day: AppDay) => Promise<void>,
 ): Promise<void> {
   const { audit, apps, app_id, since_ms, tally, isWanted = () => true } = deps
-  const first_day = utcDay(since_ms)
+  const first_day = utcDay(since_ms - audit_group_ms_max)
   const days = await sdkDays(audit, first_day, app_id)
   const found = app_id === undefined ? [...days.keys(), ...(await serverApps(audit))] : [app_id]
   const plan: { app: AppFacts & { app_id: string }; day: string }[] = []

@@ -20,3 +20,6 @@ export interface Progress extends Reading {
   /** `done` of `total` are read; `words` say of what. */
   reached(done: number, total: number, words: string): void
 }
+
+/** More than the time for which an audit object gathers requests, ms: one of before midnight may hold some of the day after. */
+export const audit_group_ms_max = 60_000

@@ -1,5 +1,6 @@
 import { findMissingPostbacks } from '@tributary/audited/missing-postbacks'
 import { readPostbacks } from '@tributary/audited/read-postbacks'
+import { audit_group_ms_max } from '@tributary/audited/reading'
 import { untilWritten } from '@tributary/audited/until-written'
 import type { OutgoingRecord } from '@tributary/broker/broker'
 import { postbackPartition } from '@tributary/broker/partition'
@@ -63,7 +64,8 @@ export async function fillPostbacks(deps: FillAuditedDeps, chosen: Chosen): Prom
     await written()
   }
 
-  for await (const postbacks of readPostbacks({ audit, first_day: utcDay(since_ms), reading: tally, pause })) {
+  const first_day = utcDay(since_ms - audit_group_ms_max)
+  for await (const postbacks of readPostbacks({ audit, first_day, reading: tally, pause })) {
     const wanted = postbacks.filter(({ received_at_ms: at_ms }) => at_ms >= since_ms && at_ms < until_ms)
     waiting.push(...wanted)
     objects += 1
