@@ -76,8 +76,10 @@ test('operators see in which stores the reconciler has found differences, and wh
     (app_id, hour_ms, store, is_surplus, expected, found, examples, found_at_ms, looked_at_ms) VALUES ${values}`)
   clock.now_ms += limits.attention_fresh_ms
   const found = (await items(operator)).filter(({ code }) => code === 'stores_differ')
-  const message = '2 hours differ in events.accepted.v1. The first: 2026-06-01 09:00, app_1, event e1.'
+  const message = '2 hours differ in events.accepted.v1. The first: 2026-06-01 09:00, app_1.'
   expect(found).toMatchObject([{ message, since_ms: 7, company_id: null }])
+  expect(found[0]!.fix).toContain('npx tributary reconcile --since 2026-06-01.')
+  expect(JSON.stringify(found)).not.toContain('e1')
   await world.query('DELETE FROM reconcile_differences')
   clock.now_ms += limits.attention_fresh_ms
   expect((await items(operator)).map(({ code }) => code)).not.toContain('stores_differ')

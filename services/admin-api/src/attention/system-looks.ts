@@ -30,18 +30,19 @@ export const systemLooks = ({ status, broker, troubles = [], now, pool }: System
   { codes: ['process_trouble'], find: async () => troubles.flatMap((look) => look()).map(ofTrouble) },
 ]
 
-/** What the reconciler has found, by store. */
+/** What the reconciler has found, by store. Examples stay where they are: notices leave the house. */
 async function differencesIn(pool: SystemDeps['pool']) {
-  const { rows } = await pool.query<{ store: string; hours: number; found_ms: number; first: string }>(
+  const { rows } = await pool.query<{ store: string; hours: number; found_ms: number; first: string; day: string }>(
     `SELECT store, count(*)::float8 AS hours, min(found_at_ms)::float8 AS found_ms,
-       (array_agg(concat_ws(', ', to_char(to_timestamp(hour_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), nullif(app_id, ''), examples ->> 0)
-         ORDER BY hour_ms))[1] AS first
+       (array_agg(concat_ws(', ', to_char(to_timestamp(hour_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI'), nullif(app_id, ''))
+         ORDER BY hour_ms, app_id))[1] AS first,
+       to_char(to_timestamp(min(hour_ms) / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD') AS day
      FROM reconcile_differences GROUP BY store ORDER BY store`,
   )
-  return rows.map(({ store, hours, found_ms: since_ms, first }) =>
+  return rows.map(({ store, hours, found_ms: since_ms, first, day }) =>
     item('stores_differ', {
       ...{ since_ms, message: `${hours} hours differ in ${store}. The first: ${first}.` },
-      fix: 'See which and where: npx tributary reconcile. It says what --repair brings back.',
+      fix: `See which and where: npx tributary reconcile --since ${day}. It says what --repair brings back.`,
     }),
   )
 }
