@@ -39,13 +39,13 @@ export interface ReadRequest {
 const objects_ahead = 8
 
 /**
- * The requests in some audit objects for which `isChosen` holds by their time of receipt, one by one. What can't be read is counted as
+ * The requests in some audit objects for which `isChosen` holds by their time of receipt and their object, one by one. What can't be read is counted as
  * a doubt: an object gives what stands before the fault.
  */
 export async function* readRequests(
   deps: ReadRequestsDeps,
   { app, source, objects }: RequestObjects,
-  isChosen: (received_at_ms: number) => boolean,
+  isChosen: (received_at_ms: number, key: string | null) => boolean,
 ): AsyncGenerator<ReadRequest> {
   const { pause, reading } = deps
   const fetched = readAhead(objects, objects_ahead, async ({ key, read }) => ({ key, content: await read() }))
@@ -54,7 +54,7 @@ export async function* readRequests(
     for await (const { request, audit_key, size } of found) {
       await pause()
       const { received_at_ms } = request
-      if (!isChosen(received_at_ms)) continue
+      if (!isChosen(received_at_ms, key)) continue
       try {
         const envelopes = toEnvelopes(request, { ...app, source, audit_key }, reading)
         yield { received_at_ms, envelopes, sent: source === 's2s' ? 1 : countOf(request.body.events), size }

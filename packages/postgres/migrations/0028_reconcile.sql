@@ -3,10 +3,12 @@ CREATE TABLE reconciled_hours (
   app_id text NOT NULL,
   hour_ms bigint NOT NULL,
   objects integer NOT NULL,
+  events bigint NOT NULL,
   PRIMARY KEY (app_id, hour_ms)
 );
 COMMENT ON TABLE reconciled_hours IS 'hours of receipt that were compared, of the last days; the rows of an empty app: of all apps';
 COMMENT ON COLUMN reconciled_hours.hour_ms IS 'its begin, Unix epoch milliseconds';
+COMMENT ON COLUMN reconciled_hours.events IS 'events that tables had of its day of receipt: with fewer the day is compared again';
 COMMENT ON COLUMN reconciled_hours.objects IS 'audit objects of SDK requests of the hour: with another number it is compared again';
 
 CREATE TABLE reconcile_differences (

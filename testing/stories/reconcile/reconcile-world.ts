@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { RewritableAuditStore } from '@tributary/audit-store/audit-store'
+import type { RewritableAuditStore, StoredObject } from '@tributary/audit-store/audit-store'
 import { ReconcileProgress } from '@tributary/contracts/admin/reconcile'
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import { applyServiceRoles } from '@tributary/postgres/apply-service-roles'
@@ -8,12 +8,13 @@ import { roleOf } from '@tributary/postgres/service-roles'
 import { reconcileHours } from '@tributary/reconciler/reconcile-hours'
 import { reconcileWhenAsked } from '@tributary/reconciler/reconcile-when-asked'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
-import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import type { TestPostgres } from '@tributary/testing/engines/test-postgres'
+import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { Pool as PgPool, type Pool } from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import type { Tenant, World } from '../replay/replay-world.ts'
+import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest'
+import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
 
 export const masterKeys = openMasterKeys([{ id: 'test', key: Buffer.alloc(32, 7) }])
 export const start_ms = Date.UTC(2026, 5, 1, 9, 20)
@@ -24,6 +25,37 @@ export async function openOwnPool({ pool, url }: TestPostgres): Promise<Pool> {
   const own = new URL(url)
   own.searchParams.set('options', `-c role=${roleOf('reconciler')}`)
   return new PgPool({ connectionString: own.href, max: 5 })
+}
+
+/** Engines for a file, and a world with two tenants and a reconciler for each of its tests. */
+export function reconcileStage(begin_ms = start_ms) {
+  const stage = {} as {
+    clickhouse: TestClickhouse
+    postgres: TestPostgres
+    own: Pool
+    world: World
+    reconciler: Reconciler
+    tenants: [Tenant, Tenant]
+  }
+  beforeAll(async () => {
+    ;[stage.clickhouse, stage.postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
+    stage.own = await openOwnPool(stage.postgres)
+  })
+  afterAll(async () => {
+    await stage.own.end()
+    await Promise.all([stage.clickhouse.close(), stage.postgres.close()])
+  })
+  beforeEach(async () => {
+    const { clickhouse, own, postgres } = stage
+    await loseEvents(clickhouse, () => false)
+    await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
+    stage.world = await openWorld({ clickhouse, pool: postgres.pool })
+    stage.world.clock.now_ms = begin_ms
+    stage.reconciler = openReconciler({ world: stage.world, clickhouse, pool: own, asking: postgres.pool })
+    stage.tenants = [await stage.world.newTenant(), await stage.world.newTenant()]
+  })
+  afterEach(() => stage.world.close())
+  return stage
 }
 
 interface Given {
@@ -57,8 +89,9 @@ export function openReconciler({ world, clickhouse, pool, asking }: Given) {
     another: () => reconcileHours(deps()),
     /** The job that waits for somebody who asks. */
     whenAsked: reconcileWhenAsked(deps()),
-    /** The answer to somebody who asks. */
+    /** The answer to somebody who asks, once what was received so far is old enough to be compared. */
     async ask(asked: { since_ms?: number; app_id?: string } = {}) {
+      world.clock.now_ms += limits.reconcile_young_ms + 1
       const number = await askAwaited(asking, 'reconcile', { ...asked, request_id: 'r' }, now())
       if (number === null) throw new Error('somebody else asks')
       await reconcileWhenAsked(deps())(new AbortController().signal)
@@ -94,6 +127,47 @@ export async function send(world: World, tenant: Tenant, count: number, more: ob
   world.clock.now_ms += 1000
   return events.map(({ event_id }) => event_id)
 }
+
+/** A request of an SDK with one event that the audit store has and the log has not. */
+export async function dropped(world: World, tenant: Tenant): Promise<void> {
+  world.log.before = async () => {
+    throw new Error('dropped')
+  }
+  const before_ms = world.clock.now_ms
+  await send(world, tenant, 1).catch(() => {})
+  if (world.clock.now_ms !== before_ms) throw new Error('the log took it')
+  world.log.before = async () => {}
+}
+
+/** Holds records of what `act` sends between audit store and log, until the given function is called. */
+export async function held(world: World, act: () => Promise<unknown>): Promise<() => Promise<void>> {
+  const gate = Promise.withResolvers<void>()
+  const reached = Promise.withResolvers<void>()
+  world.log.before = async () => {
+    reached.resolve()
+    await gate.promise
+  }
+  const sending = act()
+  await reached.promise
+  world.log.before = async () => {}
+  return async () => {
+    gate.resolve()
+    await sending
+    await world.untilWritten()
+  }
+}
+
+/** The same world, whose objects are read by `read`. */
+export const withReads = (world: World, read: (object: StoredObject) => Promise<Buffer | null>): World => ({
+  ...world,
+  audit: {
+    ...world.audit,
+    async *list(folder) {
+      for await (const one of world.audit.list(folder))
+        yield one.kind === 'object' ? { ...one, read: () => read(one) } : one
+    },
+  },
+})
 
 /** Names of the objects below a folder. */
 export async function objectsBelow(audit: RewritableAuditStore, folder: string): Promise<string[]> {

@@ -8,7 +8,7 @@ import { clickWriter } from '@tributary/click-writer/click-writer'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import type { Click } from '@tributary/contracts/attribution/click'
 import { consumers } from '@tributary/contracts/consumers'
-import { day_ms } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { postbackWriter } from '@tributary/postback-writer/postback-writer'
 import { type RunningConsumer, runConsumer } from '@tributary/service-kit/consumer/run-consumer'
@@ -81,6 +81,7 @@ const main = fileURLToPath(import.meta.resolve('@tributary/cli/main'))
 
 /** Exit code and answer of the command. */
 async function reconcile(...more: string[]) {
+  world.clock.now_ms += limits.reconcile_young_ms + 1
   const env = { PATH: process.env.PATH, TRIBUTARY_URL: world.url, TRIBUTARY_ADMIN_TOKEN: admin_token }
   const child = spawn(process.execPath, [main, 'reconcile', '--since', day, '--json', ...more], { env })
   const [stdout, stderr, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])

@@ -32,7 +32,7 @@ beforeEach(async () => {
   await loseEvents(clickhouse, () => false)
   await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
   world = await openWorld({ clickhouse, pool: postgres.pool })
-  world.clock.now_ms = start_ms
+  world.clock.now_ms = start_ms + 1000
   reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
   tenants = [await world.newTenant(), await world.newTenant()]
 })

@@ -201,7 +201,7 @@ describe('a seeded fault is found, and named with its store and hour:', () => {
     expect(differences).toEqual([
       {
         ...{ app_id: tenant.app_id, hour: '2026-06-01T00:00:00Z', store: 'settled_uniques_v1', expected: 1, found: 0 },
-        examples: ["expected ('level_up',9)", "found ('level_up',10)"],
+        examples: ['day 2026-06-01, uniques: other rows than its data gives'],
       },
     ])
   })

@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
-import { limits } from '@tributary/contracts/limits'
+import { day_ms, limits } from '@tributary/contracts/limits'
 import type { Table } from '@tributary/contracts/table'
 import { type DerivedName, derivedFromEvents, derivedOf, tables } from '@tributary/contracts/tables'
 import { installKeyDay } from '@tributary/domain/event-key'
@@ -14,11 +14,13 @@ export interface AppDays {
   days: readonly string[]
 }
 
-/** A table that differs from the rows that it is made of, on one day. Numbers are of the groups that differ. */
+/** A table that differs from the rows that it is made of, on one day. Numbers are sums over the groups that differ. */
 export interface DayDifference {
   table: DerivedName
   /** The table that it is made of. */
   from: string
+  /** The sum that differs; `rows` where rows are counted. */
+  sum: string
   day: string
   counted: number
   expected: number
@@ -31,6 +33,7 @@ export const comparingSettings = settingsSql({ max_threads: 1, ...memorySettings
 interface Comparison {
   table: DerivedName
   from: string
+  sum: string
   held: string
   recounted: string
 }
@@ -49,7 +52,7 @@ function comparisonsOf(app: string, days: string): Comparison[] {
     if (sums === undefined && known_by !== 'set')
       return [
         {
-          ...{ table, from },
+          ...{ table, from, sum: 'rows' },
           held: `SELECT ${at} AS at, tuple(0) AS key, count() AS n FROM ${table} WHERE ${ofApp(at)} GROUP BY at`,
           recounted: `SELECT day AS at, tuple(0) AS key, count() AS n FROM ${from} WHERE ${source} GROUP BY at`,
         },
@@ -58,7 +61,7 @@ function comparisonsOf(app: string, days: string): Comparison[] {
     const expressions = Object.values(groups)
     const pairs = Object.values(values)
     return Object.entries(sums ?? { rows: ['1', '1'] }).map(([sum, [n, recount]]) => ({
-      ...{ table, from },
+      ...{ table, from, sum },
       held: `SELECT ${at} AS at, tuple(${[...columns, ...pairs.map(([one]) => one)]}) AS key, ${n} AS n FROM ${table}
         WHERE ${ofApp(at)} AND ${untouched(table, columns)} GROUP BY ${['at', ...columns]}`,
       recounted: `SELECT day AS at, tuple(${[...expressions, ...pairs.map(([, other]) => other)]}) AS key, ${recount} AS n FROM ${from}
@@ -80,46 +83,70 @@ export function untouched(table: DerivedName, columns: readonly string[]): strin
 }
 
 /**
- * Tables of events that differ from their source on some days of an app. An insert under way may be in some tables and not in others, so a
- * difference counts only while it stays the same. Expired days and days of open erasures are the caller's to leave out.
+ * Tables of events that differ from their source on some days of an app: once where groups have too little, and once where groups have too
+ * much. An insert under way may be in some tables and not in others, so a difference counts only while it stays the same. Expired days and
+ * days of open erasures are the caller's to leave out.
  */
 export async function compareDays(clickhouse: Statements, { app_id, days }: AppDays): Promise<DayDifference[]> {
   if (days.length === 0) return []
   const found: DayDifference[] = []
-  for (const { table, from, held, recounted } of comparisonsOf(textLiteral(app_id), textLiterals(days))) {
-    const rows = await clickhouse.query<Omit<DayDifference, 'table' | 'from'>>(
-      `SELECT toString(at) AS day, toFloat64(sum(h)) AS counted, toFloat64(sum(r)) AS expected
+  for (const { table, from, sum, held, recounted } of comparisonsOf(textLiteral(app_id), textLiterals(days))) {
+    const rows = await clickhouse.query<Compared>(
+      `SELECT toString(at) AS day, ${bothWays}
        FROM (SELECT at, key, sum(x) AS h, sum(y) AS r FROM (
          SELECT at, key, toInt128(n) AS x, toInt128(0) AS y FROM (${held})
          UNION ALL SELECT at, key, toInt128(0), toInt128(n) FROM (${recounted})
        ) GROUP BY at, key HAVING h != r)
        GROUP BY at ORDER BY at SETTINGS ${comparingSettings}`,
     )
-    found.push(...rows.map((row) => ({ table, from, ...row })))
+    found.push(...rows.flatMap((row) => differencesOf({ table, from, sum }, row)))
   }
   return found
 }
 
+/** Of groups with the held number `h` and the right number `r`: one that has too much makes up for none that has too little. */
+const bothWays = `toFloat64(sum(r)) AS expected, toFloat64(sumIf(r - h, r > h)) AS missing, toFloat64(sumIf(h - r, h > r)) AS surplus`
+
+interface Compared {
+  day: string
+  expected: number
+  missing: number
+  surplus: number
+}
+
+function differencesOf(
+  of: Pick<DayDifference, 'table' | 'from' | 'sum'>,
+  { day, expected, missing, surplus }: Compared,
+): DayDifference[] {
+  return [
+    ...(missing > 0 ? [{ ...of, day, expected, counted: expected - missing }] : []),
+    ...(surplus > 0 ? [{ ...of, day, expected, counted: expected + surplus }] : []),
+  ]
+}
+
 /**
- * Days of receipt on which `events_received_per_day_v1` differs from the raw rows of an app, of which none has expired. While it has as many
- * events as `events_per_day_v1` nothing else is read: by day of receipt the raw rows have no order.
+ * Days of receipt on which `events_received_per_day_v1` differs from the raw rows of an app, of which none has expired. By day of receipt
+ * the raw rows have no order: the index of `stored_at_ms` leaves out what was stored earlier. A row from before that column has 0.
  */
-export async function compareReceived(clickhouse: Statements, app_id: string): Promise<DayDifference[]> {
+export async function compareReceived(clickhouse: Statements, { app_id, days }: AppDays): Promise<DayDifference[]> {
   const table = 'events_received_per_day_v1'
-  const ofApp = `WHERE app_id = ${textLiteral(app_id)}`
-  const [sums] = await clickhouse.query<{ differ: number }>(
-    `SELECT (SELECT sum(events) FROM ${table} ${ofApp}) != (SELECT sum(events) FROM events_per_day_v1 ${ofApp}) AS differ`,
-  )
-  if (sums?.differ !== 1) return []
   const { from, groups } = derivedOf(table)
-  const rows = await clickhouse.query<Omit<DayDifference, 'table' | 'from'>>(
-    `SELECT toString(at) AS day, toFloat64(sum(x)) AS counted, toFloat64(sum(y)) AS expected FROM (
-       SELECT received_day AS at, toInt64(sum(events)) AS x, toInt64(0) AS y FROM ${table} ${ofApp} GROUP BY at
-       UNION ALL SELECT ${groups.received_day} AS at, 0, toInt64(count()) FROM ${from} ${ofApp} GROUP BY at
-       UNION ALL SELECT received_day AS at, 0, toInt64(sum(events)) FROM erased_events_v1 FINAL ${ofApp} AND done = 1 GROUP BY at
-     ) GROUP BY at HAVING counted != expected ORDER BY at SETTINGS ${comparingSettings}`,
-  )
-  return rows.map((row) => ({ table, from, ...row }))
+  const found: DayDifference[] = []
+  for (const day of days) {
+    const since_ms = Date.parse(day)
+    const ofDay = `app_id = ${textLiteral(app_id)} AND received_day = ${textLiteral(day)}`
+    const rows = await clickhouse.query<Compared>(
+      `SELECT ${textLiteral(day)} AS day, ${bothWays} FROM (SELECT sum(x) AS h, sum(y) AS r FROM (
+         SELECT toInt64(sum(events)) AS x, toInt64(0) AS y FROM ${table} WHERE ${ofDay}
+         UNION ALL SELECT 0, toInt64(count()) FROM ${from}
+           WHERE app_id = ${textLiteral(app_id)} AND (stored_at_ms = 0 OR stored_at_ms >= ${since_ms - day_ms})
+           AND ${groups.received_day} = ${textLiteral(day)}
+         UNION ALL SELECT 0, toInt64(sum(events)) FROM erased_events_v1 FINAL WHERE ${ofDay} AND done = 1
+       )) SETTINGS ${comparingSettings}`,
+    )
+    found.push(...rows.flatMap((row) => differencesOf({ table, from, sum: 'events' }, row)))
+  }
+  return found
 }
 
 /** Days of an app on which the eraser is at work. */
@@ -160,5 +187,44 @@ export async function findRowlessKeys(
          UNION ALL SELECT ${columns}, -1 FROM events_raw_v1 WHERE app_id = ${app} AND ${ofDays}
        ) GROUP BY k, event_key, topic, partition, offset HAVING sides > 0)
      ORDER BY k, event_key LIMIT ${keys_max} SETTINGS ${comparingSettings}`,
+  )
+}
+
+/** An event with several rows. */
+export interface DoubledEvent {
+  /** When the first of them was received, Unix epoch ms. */
+  at_ms: number
+  rows: number
+  event_id: string
+  /** Positions on the log; some of them. */
+  places: string[]
+}
+
+/**
+ * Events of some days of an app that have several rows, at most `events_max`, whenever these were received. Keys are in order, so it
+ * costs no memory to find the doubled ones.
+ */
+export async function findDoubled(
+  clickhouse: Statements,
+  { app_id, days }: AppDays,
+  events_max: number,
+): Promise<DoubledEvent[]> {
+  const app = textLiteral(app_id)
+  const ofDays = `key_day IN (${textLiterals([...days, installKeyDay])})`
+  const doubled = await clickhouse.query<{ key_day: string; event_key: string }>(
+    `SELECT toString(key_day) AS key_day, toString(event_key) AS event_key FROM (
+       SELECT app_id, key_day, event_key FROM event_keys_v1 WHERE app_id = ${app} AND ${ofDays}
+       GROUP BY app_id, key_day, event_key HAVING count() > 1 LIMIT ${events_max})
+     SETTINGS ${comparingSettings}, optimize_aggregation_in_order = 1`,
+  )
+  if (doubled.length === 0) return []
+  // The key of an install has no day.
+  const isInstall = doubled.some(({ key_day }) => key_day === installKeyDay)
+  return clickhouse.query<DoubledEvent>(
+    `SELECT min(received_at_ms) AS at_ms, count() AS rows, any(event_id) AS event_id,
+       arraySort(groupArray(3)(concat(topic, '/', toString(partition), '/', toString(offset)))) AS places
+     FROM events_raw_v1 WHERE app_id = ${app} AND ${ofDays} ${isInstall ? '' : `AND day IN (${textLiterals(days)})`}
+       AND event_key IN (${textLiterals(doubled.map(({ event_key }) => event_key))})
+     GROUP BY key_day, event_key HAVING rows > 1 ORDER BY at_ms LIMIT ${events_max} SETTINGS ${comparingSettings}`,
   )
 }

@@ -23,12 +23,14 @@ export interface SettledDifference {
   /** Rows that the data gives, and those of them that are stored; more than there should be where only that differs. */
   expected: number
   found: number
-  examples: string[]
+  /** The list of the figure that differs. */
+  list: string
 }
 
 /** Both ways to the rows of a list, and the columns that have to be equal. */
 interface Both {
   table: string
+  list: string
   columns: readonly string[]
   live: string
   settled: string
@@ -68,7 +70,7 @@ function listsOf(figure: FigureName, app_id: string, day: string): Both[] {
   const { table, lists } = figureOf(figure)
   const at = { app_id: textLiteral(app_id), days: `(${textLiteral(day)})` }
   return Object.entries(lists).map(([list, { columns, liveSql }]) => ({
-    ...{ table, columns: columns.filter(isCompared), live: liveSql(at) },
+    ...{ table, list, columns: columns.filter(isCompared), live: liveSql(at) },
     settled: settledSql(figure, list as never, at),
   }))
 }
@@ -83,7 +85,7 @@ function cohortOf(name: CohortName, app_id: string, settled: readonly { day: str
   }
   const stored = by.length === 0 ? settledRetainedSql(pairs) : settledCampaignsRetainedSql(pairs)
   return {
-    ...{ table, columns: ['n', ...by, 'retained'] },
+    ...{ table, list: name, columns: ['n', ...by, 'retained'] },
     live: retainedSql({ ...pairs, activity_days: `(${textLiterals(activityDays(settled))})` }, by),
     // A pair without retained installs has a row of 0, which the data gives no row for.
     settled: `SELECT * FROM (${stored}) WHERE retained > 0`,
@@ -95,18 +97,16 @@ interface Compared {
   expected: number
   missing: number
   surplus: number
-  examples: string[]
 }
 
 async function compareRows(
   clickhouse: Statements,
-  { table, columns, live, settled }: Both,
+  { table, list, columns, live, settled }: Both,
 ): Promise<SettledDifference[]> {
   const row = `tuple(${columns})`
   const rows = await clickhouse.query<Compared>(
     `SELECT toString(date) AS day, toFloat64(sum(l)) AS expected, toFloat64(sumIf(l - s, l > s)) AS missing,
-       toFloat64(sumIf(s - l, s > l)) AS surplus,
-       arrayConcat(groupArrayIf(3)(concat('expected ', toString(row)), l > s), groupArrayIf(3)(concat('found ', toString(row)), s > l)) AS examples
+       toFloat64(sumIf(s - l, s > l)) AS surplus
      FROM (
        SELECT date, row, toInt64(sum(x)) AS l, toInt64(sum(y)) AS s FROM (
          SELECT date, ${row} AS row, 1 AS x, 0 AS y FROM (${live})
@@ -114,7 +114,7 @@ async function compareRows(
        ) GROUP BY date, row)
      GROUP BY date HAVING missing + surplus > 0 SETTINGS ${comparingSettings}`,
   )
-  return rows.map(({ day, expected, missing, surplus, examples }) => ({
-    ...{ table, day, expected, found: missing > 0 ? expected - missing : expected + surplus, examples },
+  return rows.map(({ day, expected, missing, surplus }) => ({
+    ...{ table, list, day, expected, found: missing > 0 ? expected - missing : expected + surplus },
   }))
 }

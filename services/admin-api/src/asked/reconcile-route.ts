@@ -1,11 +1,9 @@
 import { addRoute } from '@tributary/admin-http/add-route'
-import { type AskedReconcile, type ReconcileProgress, reconcileRoutes } from '@tributary/contracts/admin/reconcile'
+import { type AskedReconcile, noReconcileProgress, reconcileRoutes } from '@tributary/contracts/admin/reconcile'
 import type { FastifyInstance } from 'fastify'
 import type { AdminApiDeps } from '../deps.ts'
 import { askOnce } from './ask-once.ts'
 import { streamsWork } from './streamed-work.ts'
-
-const first: ReconcileProgress = { state: 'running', at: '', hours: 0, differences: [] }
 
 /** `POST /reconcile`: has the reconciler compare, and answers with a line of `ReconcileProgress` a second, whose last has the result. */
 export function addReconcileRoute(app: FastifyInstance, deps: Pick<AdminApiDeps, 'pool' | 'now' | 'logger'>): void {
@@ -13,6 +11,10 @@ export function addReconcileRoute(app: FastifyInstance, deps: Pick<AdminApiDeps,
   addRoute(app, reconcileRoutes.reconcile, async ({ body }, request, reply) => {
     const asked: AskedReconcile = { ...body, request_id: request.id }
     const wanted = { kind: 'reconcile', asked, refused: 'reconcile_running', action: 'reconcile.start' } as const
-    return stream(reply, { ask: () => askOnce(deps, wanted, request), first, worker: 'reconciler' })
+    return stream(reply, {
+      ask: () => askOnce(deps, wanted, request),
+      first: noReconcileProgress,
+      worker: 'reconciler',
+    })
   })
 }

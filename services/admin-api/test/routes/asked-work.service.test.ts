@@ -55,7 +55,7 @@ test('whoever has events replayed gets the lines that the replayer writes, lette
 
 test('whoever has the stores compared gets what the reconciler writes, and who asked is in the audit log', async () => {
   const comparing = inject('/reconcile', { method: 'POST', payload: '{"since_ms":7}' })
-  const shown = { state: 'running', at: 'x', hours: 0, differences: [] }
+  const shown = { state: 'running', at: 'x', hours: 0, differences: [], left_out: 0 }
   expect(await begin(shown)).toMatchObject({ since_ms: 7, request_id: expect.any(String) })
   const last = { ...shown, state: 'done', hours: 2 }
   await end({}, last)

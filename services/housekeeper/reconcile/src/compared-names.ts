@@ -1,40 +1,52 @@
-import { hash } from 'node:crypto'
-import type { NamedObject } from './look/look-at-requests.ts'
+import type { NamedObject } from './look/list-objects.ts'
+import { shortName } from './look/suspects.ts'
 
 /** Remembers names of audit objects that were compared, of those whose names show no hour. */
 export interface ComparedNames {
   /** Begins a look: what it chooses is remembered once the look has ended. */
   begin(): {
-    /** Those that are not known. Timed ones are left out, unless they are asked for. */
-    choose(objects: readonly NamedObject[], timed?: 'timed ones too'): NamedObject[]
+    /** Those of a folder that are not known. Timed ones are left out, unless they are asked for. */
+    choose(objects: readonly NamedObject[], folder: string, timed?: 'timed ones too'): NamedObject[]
+    /** Has an object not be remembered: something in it is left. */
+    leave(key: string): void
     keep(): void
   }
 }
 
-/** At most `names_max` names, in 8 bytes each; then all are forgotten and compared again. A restart forgets them too. */
+/**
+ * At most `names_max` names, each of a few dozen bytes. With more of them the folder that has most is forgotten, and its objects are
+ * compared again: a tenant that sends too much has no other one's read again. A restart forgets all.
+ */
 export function comparedNames(names_max: number): ComparedNames {
-  const known = new Set<number>()
+  const known = new Map<string, Set<number>>()
+  const sizeOf = () => known.values().reduce((sum, names) => sum + names.size, 0)
+  const largest = () => [...known].reduce((most, one) => (one[1].size > most[1].size ? one : most))[0]
   return {
     begin() {
-      const chosen: number[] = []
+      const chosen = new Map<string, number[]>()
+      const left = new Set<number>()
       return {
-        choose: (objects, timed) =>
+        choose: (objects, folder, timed) =>
           objects.filter(({ key, received_at_ms }) => {
             if (received_at_ms !== null && timed === undefined) return false
             if (key === null) return true
-            const name = nameOf(key)
-            if (known.has(name)) return false
-            chosen.push(name)
+            const name = shortName(key)
+            if (known.get(folder)?.has(name)) return false
+            const some = chosen.get(folder)
+            if (some === undefined) chosen.set(folder, [name])
+            else some.push(name)
             return true
           }),
+        leave: (key) => void left.add(shortName(key)),
         keep() {
-          if (known.size + chosen.length > names_max) known.clear()
-          for (const name of chosen) known.add(name)
+          for (const [folder, names] of chosen) {
+            const some = known.get(folder) ?? new Set()
+            for (const name of names) if (!left.has(name)) some.add(name)
+            known.set(folder, some)
+          }
+          while (sizeOf() > names_max) known.delete(largest())
         },
       }
     },
   }
 }
-
-/** 48 bits: a name of another object is the same once in 10^8 at a million names. */
-const nameOf = (key: string): number => hash('sha256', key, 'buffer').readUIntBE(0, 6)

@@ -5,7 +5,16 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Difference } from './look/findings.ts'
 
 /** Metrics of the reconciler; the gauges show what PostgreSQL holds, whichever process found it. */
-export function reconcileMetrics(registry: Registry) {
+export function reconcileMetrics(registry: Registry, now: () => number) {
+  let done_ms: number | null = null
+  const behind = sharedMetric(registry, Gauge, {
+    name: 'tributary_reconcile_behind_seconds',
+    help: 'Age of the end of the newest hour that is compared of all apps; none before the first.',
+    collect() {
+      if (done_ms === null) behind.remove()
+      else behind.set((now() - done_ms) / 1000)
+    },
+  })
   const differences = sharedMetric(registry, Gauge, {
     name: 'tributary_reconcile_differences',
     help: 'Hours of an app in which a store differs from the others.',
@@ -16,6 +25,10 @@ export function reconcileMetrics(registry: Registry) {
       name: 'tributary_reconcile_hours_total',
       help: 'Hours of an app that were compared.',
     }),
+    /** Shows up to when all hours are compared, Unix epoch ms; null: none is. */
+    showDone(until_ms: number | null) {
+      done_ms = until_ms
+    },
     showDifferences(counts: ReadonlyMap<string, number>) {
       differences.reset()
       for (const [store, count] of counts) differences.set({ store }, count)

@@ -1,14 +1,14 @@
+import { audit_group_ms_max } from '@tributary/audited/reading'
 import { day_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
-import { openTombstones } from '@tributary/erasure/tombstones'
 import type { Pause } from '@tributary/service-kit/service/pauses'
 import { daysBetween } from '@tributary/tables/settled/days'
-import { listAppFacts } from '@tributary/tenancy/companies/tenants'
-import { type ReconcilerDeps, sleepOf } from './deps.ts'
-import { deadNames } from './look/dead-names.ts'
+import { type AppFacts, listAppFacts } from '@tributary/tenancy/companies/tenants'
+import { openStores, type ReconcilerDeps, sleepOf } from './deps.ts'
 import { findActive } from './look/find-active.ts'
-import { type Difference, nameOf } from './look/findings.ts'
+import type { Difference, Looked } from './look/findings.ts'
 import { lookAtApp, lookAtCommon, type Scope } from './look/look.ts'
+import type { StoreDeps } from './look/look-deps.ts'
 import { type Look, lookTwice, untilAllWritten } from './look/look-twice.ts'
 import { replaceDifferences } from './stored-differences.ts'
 
@@ -18,6 +18,7 @@ export interface AskedRange {
   since_ms: number
   /** In the last day; up to now when absent. */
   until_ms?: number
+  /** Empty: what is no app's, and clicks. */
   app_id?: string | undefined
 }
 
@@ -31,69 +32,86 @@ interface RangeWork {
 export interface Reconciled {
   /** Hours of apps that had something to compare. */
   hours: number
+  /** By hour; none of them is left out. */
   differences: Difference[]
 }
 
 /** Days that are looked at together: bounds what is in memory. */
 const days_together = 7
-/** More than the time for which an object gathers requests. */
-const group_ms_max = 60_000
+
+/** What a comparison has at hand. */
+interface Ranged extends Pick<RangeWork, 'reached' | 'signal'> {
+  stores: StoreDeps
+  /** All, or the one that is asked for. */
+  apps: ReadonlyMap<string, AppFacts>
+  app_id: string | undefined
+  /** What came later is left to the next comparison, Unix epoch ms. */
+  until_ms: number
+}
 
 /**
- * Compares everything that was received since a day, up to now, and keeps the differences in place of those that were known. It takes what
- * it needs: whoever asks waits for it.
+ * Compares everything that was received since a day, up to a minute ago, and keeps the differences in place of those that were known. It
+ * takes what it needs: whoever asks waits for it.
  */
 export async function reconcileRange(
   deps: ReconcilerDeps,
   { since_ms, until_ms, app_id }: AskedRange,
-  work: RangeWork,
+  { pause, signal, reached }: RangeWork,
 ): Promise<Reconciled> {
-  const { pool, now, broker, clickhouse, audit } = deps
-  const { signal, reached } = work
+  const { pool, now, broker } = deps
   const all = await listAppFacts(pool)
-  const apps = app_id === undefined ? all : new Map([...all].filter(([id]) => id === app_id))
-  const now_ms = now()
+  const began_ms = now()
   reached('waiting until the writers have written what is in the log')
   await untilAllWritten(broker, signal)
-  const sleep = sleepOf(deps)
-  const lookDeps = {
-    ...{ clickhouse, audit, tombstones: openTombstones(deps), pause: work.pause, dead: deadNames(broker), now },
-    sleep: (ms: number) => sleep(ms, signal),
+  const ranged: Ranged = {
+    ...{ reached, signal, app_id, stores: openStores(deps, pause, signal) },
+    apps: app_id ? new Map([...all].filter(([id]) => id === app_id)) : all,
+    until_ms: began_ms - limits.reconcile_young_ms,
   }
   const first_day = await firstDay(deps, utcDay(since_ms))
-  // A clock may be ahead: what it dated tomorrow is there already.
-  const days = daysBetween(first_day, utcDay(until_ms === undefined ? now_ms + 2 * day_ms : until_ms + day_ms))
+  // A clock may be ahead: what it dated tomorrow has sums already.
+  const days = daysBetween(first_day, utcDay(until_ms === undefined ? began_ms + 2 * day_ms : until_ms + day_ms))
   const hours = new Set<string>()
-  const found = new Map<string, Difference>()
+  const differences: Difference[] = []
   for (let at = 0; at < days.length; at += days_together) {
-    const some = days.slice(at, at + days_together)
-    const from_ms = Date.parse(some[0]!)
-    // A group of requests that begins before midnight lies under the day before; an event may have been received a day after it.
-    const with_before = [utcDay(from_ms - day_ms), ...some]
-    const with_next = [...some, utcDay(Date.parse(some.at(-1)!) + day_ms)]
-    const chosenFrom_ms = from_ms - group_ms_max
-    const scope: Scope = {
-      since_ms: from_ms,
-      until_ms: Date.parse(some.at(-1)!) + day_ms,
-      choose: (objects) => objects.filter(({ received_at_ms }) => (received_at_ms ?? from_ms) >= chosenFrom_ms),
-      isDue: () => true,
-    }
-    const active = await findActive(lookDeps, { apps, days: with_before, table_days: with_before })
-    const looks: Look[] = active.map((one) => (suspects) => {
-      reached(`${some[0]} to ${some.at(-1)}: ${one.app.app_id}`)
-      return lookAtApp(lookDeps, scope, one, suspects)
-    })
-    // A batch of clicks lies under the day on which the log took it.
-    const common = { days: with_next, apps, with_postbacks: app_id === undefined, now_ms }
-    looks.push((suspects) => lookAtCommon(lookDeps, scope, common, suspects))
-    const looked = await lookTwice({ broker, sleep }, looks, signal)
+    const looked = await compareDays(deps, ranged, days.slice(at, at + days_together))
     for (const hour of looked.hours) hours.add(hour)
-    for (const one of looked.differences) found.set(nameOf(one), one)
+    differences.push(...looked.differences)
   }
-  const differences = [...found.values()]
-  const range = { app_id, since_ms: Date.parse(days[0]!), until_ms: Date.parse(days.at(-1)!) + day_ms }
-  await replaceDifferences(pool, range, differences, now())
-  return { hours: hours.size, differences }
+  const range = { app_id, began_ms, since_ms: Date.parse(days[0]!), until_ms: Date.parse(days.at(-1)!) + day_ms }
+  const sorted = differences.toSorted((one, other) => one.hour_ms - other.hour_ms)
+  await replaceDifferences(pool, range, sorted, now())
+  return { hours: hours.size, differences: sorted }
+}
+
+/** Compares some days in a row. */
+async function compareDays(deps: ReconcilerDeps, ranged: Ranged, days: readonly string[]): Promise<Looked> {
+  const { stores, apps, app_id, reached, signal } = ranged
+  const from_ms = Date.parse(days[0]!)
+  const to_ms = Date.parse(days.at(-1)!) + day_ms
+  // A group of requests that begins before midnight lies under the day before; an event may have been received a day after it.
+  const with_before = [utcDay(from_ms - day_ms), ...days]
+  const first_ms = from_ms - audit_group_ms_max
+  const scope: Scope = {
+    since_ms: from_ms,
+    until_ms: Math.min(to_ms, ranged.until_ms),
+    count() {},
+    leave() {},
+    choose: (objects) => objects.filter(({ received_at_ms }) => (received_at_ms ?? from_ms) >= first_ms),
+    isDue: () => true,
+  }
+  const active = app_id === '' ? [] : await findActive(stores, { apps, days: with_before, table_days: with_before })
+  const looks: Look[] = active.map((one) => (suspects) => {
+    reached(`${days[0]} to ${days.at(-1)}: ${one.app.app_id}`)
+    return lookAtApp(stores, scope, one, suspects)
+  })
+  // A batch of clicks lies under the day on which the log took it.
+  const with_next = [...days, utcDay(to_ms)]
+  const common = { days: with_next, apps, with_postbacks: !app_id, now_ms: deps.now() }
+  looks.push((suspects) => lookAtCommon(stores, scope, common, suspects))
+  const looked = await lookTwice({ broker: deps.broker, sleep: sleepOf(deps) }, looks, signal)
+  // Those of the neighbouring days are counted in full where these are compared.
+  return { ...looked, differences: looked.differences.filter(({ hour_ms }) => hour_ms >= from_ms && hour_ms < to_ms) }
 }
 
 /** The first day with events at or after a day: nobody compares the decades before. */

@@ -1,4 +1,4 @@
-import { AskedReconcile, type ReconcileProgress } from '@tributary/contracts/admin/reconcile'
+import { AskedReconcile, noReconcileProgress, type ReconcileProgress } from '@tributary/contracts/admin/reconcile'
 import { limits } from '@tributary/contracts/limits'
 import { doAwaited, type JobInHand } from '@tributary/postgres/awaited-jobs'
 import { createPauses } from '@tributary/service-kit/service/pauses'
@@ -9,11 +9,11 @@ import { reconcileRange, sinceOrLastDay } from './reconcile-range.ts'
 /** Compares a range when somebody asks for it, for as long as somebody waits (`POST /reconcile`). */
 export function reconcileWhenAsked(deps: ReconcilerDeps) {
   const { pool, now, logger } = deps
-  const metrics = reconcileMetrics(deps.registry)
+  const metrics = reconcileMetrics(deps.registry, deps.now)
 
   async function work({ asked, left, ended, show }: JobInHand): Promise<object> {
     const { request_id, since_ms, app_id } = AskedReconcile.parse(asked)
-    const progress: ReconcileProgress = { state: 'running', at: '', hours: 0, differences: [] }
+    const progress: ReconcileProgress = { ...noReconcileProgress }
     show(() => progress)
     const signal = AbortSignal.any([left, ended])
     const range = { since_ms: sinceOrLastDay(since_ms, now()), app_id }
@@ -22,11 +22,11 @@ export function reconcileWhenAsked(deps: ReconcilerDeps) {
     }
     const { hours, differences } = await reconcileRange(deps, range, { pause: createPauses(), signal, reached })
     metrics.hours.inc(hours)
-    logDifferences(logger, differences)
-    logger.info({ request_id, app_id, since_ms, hours, differences: differences.length }, 'reconciled')
     const listed = differences.slice(0, limits.reconcile_differences_max)
+    logDifferences(logger, listed)
+    logger.info({ request_id, app_id, since_ms, hours, differences: differences.length }, 'reconciled')
     Object.assign(progress, {
-      ...{ state: 'done', hours },
+      ...{ state: 'done', hours, left_out: differences.length - listed.length },
       differences: listed.map(({ hour_ms, ...one }) => ({ ...one, hour: hourText(hour_ms) })),
     } satisfies Partial<ReconcileProgress>)
     return {}

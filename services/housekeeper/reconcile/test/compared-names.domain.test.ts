@@ -6,31 +6,46 @@ const object = (key: string | null, received_at_ms: number | null = null) => ({
   read: async () => null,
 })
 const keys = (objects: readonly { key: string | null }[]) => objects.map(({ key }) => key)
+const objects = (...names: string[]) => names.map((key) => object(key))
 
 test('a name is chosen until a look at it has ended', () => {
   const names = comparedNames(10)
-  expect(keys(names.begin().choose([object('a')]))).toEqual(['a'])
+  expect(keys(names.begin().choose(objects('a'), 'day'))).toEqual(['a'])
   const look = names.begin()
-  expect(keys(look.choose([object('a'), object('b')]))).toEqual(['a', 'b'])
+  expect(keys(look.choose(objects('a', 'b'), 'day'))).toEqual(['a', 'b'])
   look.keep()
-  expect(keys(names.begin().choose([object('a'), object('c')]))).toEqual(['c'])
+  expect(keys(names.begin().choose(objects('a', 'c'), 'day'))).toEqual(['c'])
+})
+
+test('an object of which something was left is chosen again', () => {
+  const names = comparedNames(10)
+  const look = names.begin()
+  look.choose(objects('a', 'b'), 'day')
+  look.leave('b')
+  look.keep()
+  expect(keys(names.begin().choose(objects('a', 'b'), 'day'))).toEqual(['b'])
 })
 
 test('objects whose names show an hour are chosen by it, and those without a name always', () => {
   const names = comparedNames(10)
   const look = names.begin()
-  expect(keys(look.choose([object('a', 1), object(null)]))).toEqual([null])
-  expect(keys(look.choose([object('a', 1)], 'timed ones too'))).toEqual(['a'])
+  expect(keys(look.choose([object('a', 1), object(null)], 'day'))).toEqual([null])
+  expect(keys(look.choose([object('a', 1)], 'day', 'timed ones too'))).toEqual(['a'])
   look.keep()
-  expect(keys(names.begin().choose([object(null)]))).toEqual([null])
+  expect(keys(names.begin().choose([object(null)], 'day'))).toEqual([null])
 })
 
-test('beyond the bound all names are forgotten, and compared again', () => {
-  const names = comparedNames(2)
-  for (const some of [['a', 'b'], ['c']]) {
+test('beyond the bound the largest folder alone is compared again, however often', () => {
+  const names = comparedNames(3)
+  const run = () => {
     const look = names.begin()
-    look.choose(some.map((key) => object(key)))
+    const chosen = [look.choose(objects('a', 'b'), 'small'), look.choose(objects('c', 'd', 'e'), 'large')].map(keys)
     look.keep()
+    return chosen
   }
-  expect(keys(names.begin().choose(['a', 'b', 'c'].map((key) => object(key))))).toEqual(['a', 'b'])
+  expect(run()).toEqual([
+    ['a', 'b'],
+    ['c', 'd', 'e'],
+  ])
+  for (let n = 0; n < 3; n += 1) expect(run()).toEqual([[], ['c', 'd', 'e']])
 })

@@ -18,8 +18,8 @@ const help = `
 Compares audit objects, keys and rows of events, sums, settled figures, clicks and postbacks, by app and hour of receipt, and changes
 none of them. A job of housekeeper does the same with each hour. --repair then replays from the audit store what came to no writer, and
 compares again; "Reconcile" in docs/operations.md says what to do about the rest. Ends with 1 while differences are left.
---json: {hours, differences: [{app_id, hour, store, expected, found, examples}], repaired}. hours counts hours of apps, repaired the
-differences that are gone.`
+--json: {hours, differences: [{app_id, hour, store, expected, found, examples}], left_out, repaired}. hours counts hours of apps, left_out
+further differences that are not listed, repaired the differences that are gone.`
 
 /** Adds `reconcile [--since D] [--app ID] [--repair]`. */
 export function reconcileCommand(program: Command): void {
@@ -34,26 +34,36 @@ export function reconcileCommand(program: Command): void {
       const body = { since_ms: since, app_id: app }
       const first = await reconcile(body)
       const lost = first.differences.filter(({ store }) => repairable.has(store))
-      const { hours, differences } = repair && lost.length > 0 ? await repaired(lost, body) : first
+      const last = repair && lost.length > 0 ? await repaired(first, lost, body) : first
+      const { hours, differences, left_out } = last
       const left = new Set(differences.map(nameOf))
       const gone = first.differences.filter((one) => !left.has(nameOf(one))).length
-      print({ json }, { hours, differences, repaired: gone }, describe(hours, differences, gone))
-      if (differences.length > 0) process.exitCode = 1
+      print({ json }, { hours, differences, left_out, repaired: gone }, describe(last, gone))
+      if (differences.length + left_out > 0) process.exitCode = 1
     })
 }
 
 /** Stores whose lack a replay fills. */
 const repairable = new Set(['events.accepted.v1', 'clicks_raw_v1', 'postbacks_raw_v1'])
 
-const nameOf = ({ app_id, hour, store }: Difference): string => `${app_id}/${hour}/${store}`
+const nameOf = ({ app_id, hour, store, expected, found }: Difference): string =>
+  `${app_id}/${hour}/${store}/${found > expected}`
 
 type Asked = { since_ms: number | undefined; app_id: string | undefined }
 
-/** Replays the apps that lack something, each from its first such hour on, and compares again. */
-async function repaired(lost: readonly Difference[], asked: Asked): Promise<ReconcileProgress> {
+/**
+ * Replays the apps that lack something, each from its first such hour on, and compares again. Where some differences are not listed, it
+ * replays all apps from the first that is: the list is by hour.
+ */
+async function repaired(
+  { differences, left_out }: ReconcileProgress,
+  lost: readonly Difference[],
+  asked: Asked,
+): Promise<ReconcileProgress> {
   const sinceOf = (some: readonly Difference[]) => Math.min(...some.map(({ hour }) => Date.parse(hour)))
   // Postbacks name no app: they come back with the events of all.
-  if (lost.some(({ app_id }) => app_id === '')) await replayAudit({ since_ms: sinceOf(lost) })
+  if (left_out > 0) await replayAudit({ since_ms: sinceOf(differences), ...(asked.app_id && { app_id: asked.app_id }) })
+  else if (lost.some(({ app_id }) => app_id === '')) await replayAudit({ since_ms: sinceOf(lost) })
   else
     for (const [app_id, some] of Map.groupBy(lost, (one) => one.app_id))
       await replayAudit({ since_ms: sinceOf(some), app_id })
@@ -66,18 +76,31 @@ async function reconcile(body: Asked): Promise<ReconcileProgress> {
   const response = await openAdmin(reconcileRoutes.reconcile, { body })
   let latest: ReconcileProgress | null = null
   try {
-    for await (const line of linesOf(response)) latest = ReconcileProgress.parse(JSON.parse(line))
+    for await (const line of linesOf(response)) {
+      latest = ReconcileProgress.parse(JSON.parse(line))
+      showAt(latest.at)
+    }
   } catch {
     throw brokeOff('unavailable')
+  } finally {
+    showAt('')
   }
   if (latest?.state !== 'done') throw brokeOff(latest?.error ?? 'unavailable')
   return latest
 }
 
-function describe(hours: number, differences: readonly Difference[], gone: number): string {
+/** Shows on a terminal how far it has come, in one line. */
+function showAt(at: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${at}`)
+}
+
+function describe({ hours, differences, left_out }: ReconcileProgress, gone: number): string {
   const compared = `${hours} hours of apps compared`
-  const fixed = gone === 0 ? [] : [`${gone} differences repaired`]
-  if (differences.length === 0) return [compared, ...fixed, 'no difference'].join(', ')
+  const fixed = [
+    ...(gone === 0 ? [] : [`${gone} differences repaired`]),
+    ...(left_out === 0 ? [] : [`${left_out} further differences left out`]),
+  ]
+  if (differences.length === 0) return [compared, ...fixed, ...(left_out === 0 ? ['no difference'] : [])].join(', ')
   const head = ['app', 'hour', 'store', 'expected', 'found']
   const rows = differences.map((one) => [one.app_id, one.hour, one.store, one.expected, one.found])
   const examples = differences.flatMap(({ store, examples }) => examples.map((example) => `  ${store}: ${example}`))

@@ -11,7 +11,7 @@ const difference = (store: string, app_id = 'app_1') => ({
   examples: [`event e1 in ${store}`],
 })
 const line = (state: string, differences: object[] = [], more: object = {}) =>
-  `${JSON.stringify({ state, at: '', hours: state === 'done' ? 2 : 0, differences, ...more })}\n`
+  `${JSON.stringify({ state, at: '', hours: state === 'done' ? 2 : 0, differences, left_out: 0, ...more })}\n`
 const replayed = `${JSON.stringify({ state: 'done', replayed: 9, filled: 2, unknown: 0, unknown_reasons: {}, at: '', percent: 100, seconds: 1 })}\n`
 
 /** A service that gives these answers to requests to compare, and what it was asked for. */
@@ -37,7 +37,7 @@ describe('tributary reconcile', () => {
     const run = await tributary(['reconcile', '--since', '2026-06-01', '--app', 'app_1', '--json'], env)
     expect([run.code, run.stderr, JSON.parse(run.stdout)]).toEqual([
       ...[0, ''],
-      { hours: 2, differences: [], repaired: 0 },
+      { hours: 2, differences: [], left_out: 0, repaired: 0 },
     ])
     expect(asked).toEqual([['/admin/api/v1/reconcile', { since_ms: Date.UTC(2026, 5, 1), app_id: 'app_1' }]])
   })
@@ -57,7 +57,7 @@ describe('tributary reconcile', () => {
     const run = await tributary(['reconcile', '--repair', '--json'], env)
     expect([run.code, JSON.parse(run.stdout)]).toEqual([
       1,
-      { hours: 2, differences: [difference('audit')], repaired: 2 },
+      { hours: 2, differences: [difference('audit')], left_out: 0, repaired: 2 },
     ])
     const replay = (app_id: string) => ({ source: 'audit', dry_run: false, since_ms: Date.parse(hour), app_id })
     expect(asked).toEqual([
@@ -66,6 +66,24 @@ describe('tributary reconcile', () => {
       ['/admin/api/v1/replays', replay('app_2')],
       ['/admin/api/v1/reconcile', {}],
     ])
+  })
+
+  it('replays all apps from the first listed hour on where differences are left out, and says how many are', async () => {
+    const first = [difference('audit'), { ...difference('events.accepted.v1'), hour: '2026-06-02T09:00:00Z' }]
+    const { asked, env } = await service(line('done', first, { left_out: 7 }), line('done', [], { left_out: 3 }))
+    const run = await tributary(['reconcile', '--repair'], env)
+    expect(run.stdout).toContain('2 differences repaired, 3 further differences left out')
+    expect([run.code, asked[1]]).toEqual([
+      1,
+      ['/admin/api/v1/replays', { source: 'audit', dry_run: false, since_ms: Date.parse(hour) }],
+    ])
+  })
+
+  it('counts what is too little as repaired although the same hour now has too much', async () => {
+    const much = { ...difference('events.accepted.v1'), found: 6 }
+    const { env } = await service(line('done', [difference('events.accepted.v1')]), line('done', [much]))
+    const run = await tributary(['reconcile', '--repair', '--json'], env)
+    expect(JSON.parse(run.stdout)).toMatchObject({ differences: [much], repaired: 1 })
   })
 
   it('replays all apps at once where postbacks are lost, and nothing where a replay fills nothing', async () => {

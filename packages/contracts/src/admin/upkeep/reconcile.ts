@@ -34,10 +34,15 @@ export const ReconcileProgress = z.object({
   state: z.enum(['running', 'done', 'stopped', 'failed']).describe('The last line is `done`, `stopped` or `failed`.'),
   at: z.string().describe('How far it has come, in words.'),
   hours: z.number().int().describe('Hours of apps that were compared; 0 until the last line.'),
-  differences: z.array(Difference).describe('At most 1,000; none until the last line.'),
+  differences: z.array(Difference).describe('The first 1,000 by hour; none until the last line.'),
+  left_out: z.number().int().describe('Further differences, which are neither named nor stored.'),
   error: z.string().optional().describe('Code of `failed`.'),
 })
 export type ReconcileProgress = z.infer<typeof ReconcileProgress>
+
+export const noReconcileProgress: ReconcileProgress = {
+  ...{ state: 'running', at: '', hours: 0, differences: [], left_out: 0 },
+}
 
 /** The route of the reconciler. */
 export const reconcileRoutes = {

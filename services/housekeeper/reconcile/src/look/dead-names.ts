@@ -4,6 +4,7 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import { PostbackReceived } from '@tributary/contracts/postback/received'
 import { deadLetterTopic, type Topic, topics } from '@tributary/contracts/topics'
 import { readToEnd } from '@tributary/service-kit/dead-letters/read-to-end'
+import type { Pause } from '@tributary/service-kit/service/pauses'
 
 /** Names of what lies in the dead-letter topics: it is missing in the tables, and known to be. */
 export interface DeadNames {
@@ -22,11 +23,11 @@ export const eventName = ({ app_id, install_uuid, event_id }: NamedEvent): strin
   `${app_id}/${install_uuid}/${event_id}`
 
 /** Reads each topic when something is missing for the first time, and no second time. */
-export function deadNames(broker: Pick<Broker, 'consume' | 'groupOffsets'>): DeadNames {
+export function deadNames(broker: Pick<Broker, 'consume' | 'groupOffsets'>, pause: Pause): DeadNames {
   const once = (topic: Topic, namesOf: (value: Buffer) => string[]) => {
     let names: Promise<ReadonlySet<string>> | null = null
     return () => {
-      names ??= readNames(broker, topic, namesOf)
+      names ??= readNames(broker, pause, topic, namesOf)
       return names
     }
   }
@@ -44,12 +45,14 @@ export function deadNames(broker: Pick<Broker, 'consume' | 'groupOffsets'>): Dea
 
 async function readNames(
   broker: Pick<Broker, 'consume' | 'groupOffsets'>,
+  pause: Pause,
   topic: Topic,
   namesOf: (value: Buffer) => string[],
 ): Promise<ReadonlySet<string>> {
   const names = new Set<string>()
   await readToEnd(broker, deadLetterTopic(topic).name, async (letters) => {
     for (const { value } of letters) {
+      await pause()
       try {
         for (const name of namesOf(value)) names.add(name)
       } catch {

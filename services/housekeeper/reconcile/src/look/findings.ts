@@ -1,4 +1,5 @@
 import { hour_ms } from '@tributary/contracts/limits'
+import type { Suspects } from './suspects.ts'
 
 /** What differs of an app in an hour, in one store. Numbers are of the things of that store. */
 export interface Difference {
@@ -10,7 +11,7 @@ export interface Difference {
   store: string
   expected: number
   found: number
-  /** Where, in words; some of them. */
+  /** Where, in words; some of them. They name objects, events and clicks, never installs nor amounts. */
   examples: string[]
 }
 
@@ -36,9 +37,21 @@ export function merged(differences: readonly Difference[]): Difference[] {
   return [...byName.values()].map((some) => {
     const expected = Math.max(...some.map((one) => one.expected))
     const off = some.reduce((sum, one) => sum + one.found - one.expected, 0)
-    const examples = some.flatMap((one) => one.examples).slice(0, examples_max)
-    return { ...some[0]!, expected, found: expected + off, examples }
+    return { ...some[0]!, expected, found: expected + off, examples: someOfEach(some.map((one) => one.examples)) }
   })
+}
+
+/** The first of each list, then the second of each, and so on: no fault hides another one. */
+function someOfEach(lists: readonly (readonly string[])[]): string[] {
+  const rounds = Array.from({ length: examples_max }, (_, at) => lists.flatMap((list) => list.slice(at, at + 1)))
+  return [...new Set(rounds.flat())].slice(0, examples_max)
+}
+
+/** One thing that is not as it should be: how an example says it, and its name where that says more than the name. */
+interface Fault {
+  example: string
+  name?: string
+  count?: number
 }
 
 /** Things of one kind by hour: how many there should be, and which are not as they should. */
@@ -46,14 +59,14 @@ export interface Tallied {
   /** Counts what should be there. */
   expect(at_ms: number, count?: number): void
   /** One that is missing. */
-  miss(at_ms: number, example: string, count?: number): void
+  miss(at_ms: number, fault: Fault): void
   /** One that is there and should not be. */
-  exceed(at_ms: number, example: string, count?: number): void
+  exceed(at_ms: number, fault: Fault): void
   differences(): Difference[]
 }
 
-/** Counts by the hours of an app what a store should hold. */
-export function tallied(app_id: string, store: string): Tallied {
+/** Counts by the hours of an app what a store should hold, and the faults that count. */
+export function tallied(app_id: string, store: string, suspects: Pick<Suspects, 'counts'>): Tallied {
   const byHour = new Map<number, { expected: number; missing: number; surplus: number; examples: string[] }>()
   const of = (at_ms: number) => {
     const hour = hourOf(at_ms)
@@ -61,7 +74,8 @@ export function tallied(app_id: string, store: string): Tallied {
     byHour.set(hour, found)
     return found
   }
-  const note = (at_ms: number, what: 'missing' | 'surplus', example: string, count: number) => {
+  const note = (at_ms: number, what: 'missing' | 'surplus', { example, name = example, count = 1 }: Fault) => {
+    if (!suspects.counts(store, name)) return
     const found = of(at_ms)
     found[what] += count
     if (found.examples.length < examples_max) found.examples.push(example)
@@ -70,8 +84,8 @@ export function tallied(app_id: string, store: string): Tallied {
     expect(at_ms, count = 1) {
       of(at_ms).expected += count
     },
-    miss: (at_ms, example, count = 1) => note(at_ms, 'missing', example, count),
-    exceed: (at_ms, example, count = 1) => note(at_ms, 'surplus', example, count),
+    miss: (at_ms, fault) => note(at_ms, 'missing', fault),
+    exceed: (at_ms, fault) => note(at_ms, 'surplus', fault),
     differences: () =>
       [...byHour].flatMap(([hour_ms, { expected, missing, surplus, examples }]) => [
         ...(missing > 0 ? [{ app_id, hour_ms, store, expected, found: expected - missing, examples }] : []),

@@ -3,7 +3,8 @@ import { readPostbackObjects } from '@tributary/audited/read-postbacks'
 import type { Reading } from '@tributary/audited/reading'
 import { type PostbackReceived, postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
 import { hourOf, type Looked, tallied } from './findings.ts'
-import { type Chosen, listObjects } from './look-at-requests.ts'
+import { listObjects, type Refusals, unreadable } from './list-objects.ts'
+import { type Chosen, isInTime } from './look-at-requests.ts'
 import type { LookDeps } from './look-deps.ts'
 
 /** Postbacks that one statement looks up. */
@@ -11,19 +12,23 @@ const postbacks_together = 500
 
 /** Compares the audit objects of Apple's postbacks, those of some days, with `postbacks_raw_v1`. Postbacks name no app. */
 export async function lookAtPostbacks(
-  { clickhouse, audit, pause, dead }: LookDeps,
+  { clickhouse, audit, pause, dead, suspects }: LookDeps,
   chosen: Chosen & { days: ReadonlySet<string> },
 ): Promise<Looked> {
-  const rows = tallied('', 'postbacks_raw_v1')
-  const objects = tallied('', 'audit')
+  const rows = tallied('', 'postbacks_raw_v1', suspects)
+  const objects = tallied('', 'audit', suspects)
   const hours = new Set<string>()
+  const refusals: Refusals = new Map()
   let waiting: PostbackReceived[] = []
 
   async function lookUp() {
     for (const postback of await findMissingPostbacks(clickhouse, waiting, pause)) {
       const { received_at_ms, audit_key } = postback
-      if (!(await dead.postbacks()).has(postbackIdentity(postback)))
-        rows.miss(received_at_ms, `a postback of ${new Date(received_at_ms).toISOString()} in ${audit_key}`)
+      const name = postbackIdentity(postback)
+      if ((await dead.postbacks()).has(name)) continue
+      suspects.readAgain(audit_key)
+      const example = `a postback of ${new Date(received_at_ms).toISOString()} in ${audit_key}`
+      rows.miss(received_at_ms, { example, name })
     }
     waiting = []
   }
@@ -32,13 +37,17 @@ export async function lookAtPostbacks(
     for (const day of chosen.days) {
       const reading: Reading = {
         replayed: 0,
-        doubt: (_reason, _count, key) => key != null && objects.miss(Date.parse(day), `${key} can't be read`),
+        doubt(_reason, _count, key) {
+          if (key == null) return
+          suspects.readAgain(key)
+          objects.miss(Date.parse(day), { example: unreadable(key, refusals), name: key })
+        },
       }
       const folder = `${postback_audit_folder}${protocol}/${day.replaceAll('-', '/')}/`
-      const found = chosen.choose(await listObjects(audit, folder, pause))
-      for await (const { postbacks } of readPostbackObjects({ objects: found, reading, pause })) {
+      const found = chosen.choose(await listObjects(audit, folder, { pause, refusals }), day)
+      for await (const { key, postbacks } of readPostbackObjects({ objects: found, reading, pause })) {
         objects.expect(Date.parse(day))
-        const compared = postbacks.filter(({ received_at_ms }) => received_at_ms >= chosen.since_ms)
+        const compared = postbacks.filter(({ received_at_ms }) => isInTime(chosen, received_at_ms, key))
         for (const { received_at_ms } of compared) {
           hours.add(`/${hourOf(received_at_ms)}`)
           rows.expect(received_at_ms)

@@ -1,29 +1,42 @@
-import { dayFolders, objectsIn } from '@tributary/audit-store/audit-days'
-import type { AuditStore, StoredObject } from '@tributary/audit-store/audit-store'
+import { dayFolders } from '@tributary/audit-store/audit-days'
 import { findMissing, identityOf, type Missing, type ReadEnvelope } from '@tributary/audited/missing-events'
-import { readRequests } from '@tributary/audited/read-requests'
+import { type ReadRequest, readRequests } from '@tributary/audited/read-requests'
 import type { Reading } from '@tributary/audited/reading'
 import { topics } from '@tributary/contracts/topics'
 import { newestTombstones } from '@tributary/domain/erasure/tombstones'
-import type { Pause } from '@tributary/service-kit/service/pauses'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { eventName } from './dead-names.ts'
-import { hourOf, type Looked, tallied } from './findings.ts'
+import { hourOf, type Looked, type Tallied, tallied } from './findings.ts'
+import { listObjects, type NamedObject, objectKey, type Refusals, receivedBy, unreadable } from './list-objects.ts'
 import { findNamed, type NamedByRows, type Received } from './look-at-rows.ts'
 import type { LookDeps } from './look-deps.ts'
 
-/** Which of the audit objects are looked at, and what of them. */
+/** Which of the audit objects are looked at, and what of them. Times are Unix epoch ms. */
 export interface Chosen {
-  /** What was received from then on, Unix epoch ms. */
+  /** What was received from then on. */
   since_ms: number
-  /** Those of the objects of a folder to look at. */
-  choose(objects: readonly NamedObject[]): readonly NamedObject[]
+  /** Exclusive. */
+  until_ms: number
+  /** Those of the objects of a folder of a UTC day to look at. */
+  choose(objects: readonly NamedObject[], day: string): readonly NamedObject[]
+  /** Called with an object that holds something that is left to the next comparison. */
+  leave(key: string): void
 }
 
-/** An audit object in a folder of a day. */
-export interface NamedObject extends Pick<StoredObject, 'key' | 'read'> {
-  /** When the first request in it was received, Unix epoch ms; null where the name does not show it. */
-  received_at_ms: number | null
+/** Whether something is compared now. What came too late leaves its object to the next comparison. */
+export function isInTime({ since_ms, until_ms, leave }: Chosen, received_at_ms: number, key: string | null): boolean {
+  if (received_at_ms < until_ms) return received_at_ms >= since_ms
+  if (key !== null) leave(key)
+  return false
+}
+
+/** Objects of requests of one day: they are counted before they are chosen. */
+interface ChosenRequests extends Chosen {
+  count(objects: readonly NamedObject[]): void
+  /** The due hours of the day, once its objects are counted. */
+  ranges(): readonly Received[]
+  /** Whether everything is read, whenever it was received: rows are missing whose events may be there. */
+  is_whole: boolean
 }
 
 /** Keys that have no row, by name, with where they are (`findRowlessKeys`). Names are taken out when their event is met. */
@@ -49,7 +62,7 @@ interface Day {
  * Compares the requests of an app in the audit store, those of one day, with the keys and rows that the tables have of them:
  * - an event without a key came to no writer, and is no dead letter: the log lacks it;
  * - an event with a key and no row: `events_raw_v1` lacks it;
- * - an object that can't be read, or that holds fewer events than rows name it for: `audit`.
+ * - an object that can't be read: `audit`.
  *
  * An object that as many different events name in `events_raw_v1` as it holds has all of them there: nothing of it is looked up.
  *
@@ -58,28 +71,81 @@ interface Day {
 export async function lookAtRequests(
   deps: LookDeps,
   { app, day }: Day,
-  chosen: Chosen & { ranges(): readonly Received[] },
+  chosen: ChosenRequests,
   rowless: Rowless,
 ): Promise<LookedAtRequests> {
-  const { audit, clickhouse, pause } = deps
+  const { audit, pause } = deps
   const { app_id } = app
-  const log = tallied(app_id, topics.eventsAccepted.name)
-  const rows = tallied(app_id, 'events_raw_v1')
-  const unread = tallied(app_id, 'audit')
+  const tallies = openTallies(deps, { app_id, day })
+  const { unread, refusals, reading } = tallies
   const keys = new Set<string>()
+  const folders: { source: 'sdk' | 's2s' | 'bulk'; listed: NamedObject[] }[] = []
+  for (const { source, folder } of dayFolders(app_id, app.company_id, day)) {
+    const listed = await listObjects(audit, folder, { pause, refusals })
+    for (const { key } of listed) if (key !== null) keys.add(key)
+    chosen.count(listed)
+    folders.push({ source, listed })
+  }
+  const named = await findNamed(deps, chosen.ranges())
+  const lookUps = openLookUps(deps, { app_id, chosen, named, rowless }, tallies)
+  const isChosen = (at_ms: number, key: string | null) => isInTime(chosen, at_ms, key) || chosen.is_whole
+  for (const { source, listed } of folders) {
+    const objects = chosen.choose(listed, day)
+    for (const { received_at_ms } of objects) unread.expect(received_at_ms ?? Date.parse(day))
+    for await (const request of readRequests({ audit, reading, pause }, { app, source, objects }, isChosen))
+      await lookUps.add(request)
+    await lookUps.closeObject()
+  }
+  await lookUps.end()
+  return { ...tallies.looked(), keys, named }
+}
+
+type Tallies = ReturnType<typeof openTallies>
+
+/** What is counted of the objects of a day. */
+function openTallies({ suspects }: LookDeps, { app_id, day }: { app_id: string; day: string }) {
+  const log = tallied(app_id, topics.eventsAccepted.name, suspects)
+  const rows = tallied(app_id, 'events_raw_v1', suspects)
+  const unread = tallied(app_id, 'audit', suspects)
   const hours = new Set<string>()
+  const refusals: Refusals = new Map()
+  const damaged = new Set<string>()
   const reading: Reading = {
     replayed: 0,
     doubt(reason, _count, key) {
       if (reason !== 'unreadable_object' || key == null) return
       damaged.add(key)
-      unread.miss(receivedBy(key) ?? Date.parse(day), `${key} can't be read`)
+      suspects.readAgain(key)
+      unread.miss(receivedBy(key) ?? Date.parse(day), { example: unreadable(key, refusals), name: key })
     },
   }
+  /** Compares the events of an object with those that rows name it for. A file of several gzip members can be read to its end without the last ones. */
+  function compareSent(audit_key: string, sent: number, rows_name: number): void {
+    const key = objectKey(app_id, audit_key)
+    if (rows_name <= sent || damaged.has(key)) return
+    suspects.readAgain(key)
+    const example = `${audit_key} holds ${sent} events, and rows name it for ${rows_name}`
+    unread.miss(receivedBy(key) ?? Date.parse(day), { example, name: key })
+  }
+  const looked = (): Looked => ({ differences: [log, rows, unread].flatMap((one) => one.differences()), hours })
+  return { log, rows, unread, hours, refusals, reading, compareSent, looked }
+}
+
+interface LookUps {
+  app_id: string
+  chosen: Chosen
+  named: ReadonlyMap<string, NamedByRows>
+  rowless: Rowless
+}
+
+/** Gathers the events of objects, and looks up those that rows do not name in full. */
+function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps, tallies: Tallies) {
+  const { log, rows, hours, reading } = tallies
+  const { clickhouse, pause } = deps
   /** Envelopes of the object at hand, and of those before that are looked up. */
   let object: ReadEnvelope[] = []
+  let at_hand: string | undefined
   let sent = 0
-  const damaged = new Set<string>()
   let group: ReadEnvelope[] = []
   let bytes = 0
 
@@ -90,91 +156,69 @@ export async function lookAtRequests(
     const minted = new Set(read.flatMap((one) => [...(one.minted ?? [])]))
     const counts = (key: Parameters<typeof identityOf>[0]) => !rowless.has(identityOf(key))
     for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts }, read))
-      await note(missing, minted)
+      await note(deps, missing, { log, rows, rowless, minted, chosen })
     group = []
     bytes = 0
   }
 
-  async function note({ envelope, keys: lacking }: Missing, minted: ReadonlySet<string>) {
-    const { received_at_ms, audit_key, install_uuid } = envelope
-    for (const [at, event] of envelope.events.entries()) {
-      const name = `event ${event.event_id} of install ${install_uuid} in ${audit_key}`
-      const place = rowless.get(identityOf(lacking[at]!))
-      if (place !== undefined) {
-        rows.miss(received_at_ms, `${name}: its key is of ${place}`)
-        rowless.delete(identityOf(lacking[at]!))
-        continue
-      }
-      const isDead = (await deps.dead.events()).has(eventName({ app_id, install_uuid, event_id: event.event_id }))
-      if (!isDead && !minted.has(event.event_id as string)) log.miss(received_at_ms, name)
+  async function closeObject() {
+    if (at_hand !== undefined) {
+      const rows_name = named.get(at_hand)?.events ?? 0
+      tallies.compareSent(at_hand, sent, rows_name)
+      if (rows_name < eventsOf(object)) group.push(...object)
     }
-  }
-
-  async function closeObject(audit_key: string | undefined) {
-    const rows_name = audit_key === undefined ? 0 : (named.get(audit_key)?.events ?? 0)
-    const key = audit_key?.startsWith('audit/') ? audit_key : `${app_id}/${audit_key}`
-    // A file of several gzip members can be read to its end where the last ones are gone.
-    if (rows_name > sent && !damaged.has(key))
-      unread.miss(
-        receivedBy(key) ?? Date.parse(day),
-        `${audit_key} holds ${sent} events, and rows name it for ${rows_name}`,
-      )
-    if (rows_name < eventsOf(object)) group.push(...object)
     object = []
     sent = 0
+    at_hand = undefined
     if (eventsOf(group) >= group_events || bytes >= group_bytes) await lookUp()
   }
 
-  const folders = dayFolders(app_id, app.company_id, day)
-  const chosenOf = new Map<string, readonly NamedObject[]>()
-  for (const { folder } of folders) {
-    const listed = await listObjects(audit, folder, pause)
-    for (const { key } of listed) if (key !== null) keys.add(key)
-    chosenOf.set(folder, chosen.choose(listed))
-  }
-  const named = await findNamed(deps, chosen.ranges())
-  for (const { source, folder } of folders) {
-    const objects = chosenOf.get(folder)!
-    for (const { received_at_ms } of objects) unread.expect(received_at_ms ?? Date.parse(day))
-    const isChosen = (at_ms: number) => at_ms >= chosen.since_ms
-    const requests = readRequests({ audit, reading, pause }, { app, source, objects }, isChosen)
-    let at_hand: string | undefined
-    for await (const { received_at_ms, envelopes, sent: of_request, size } of requests) {
+  return {
+    closeObject,
+    end: lookUp,
+    async add({ received_at_ms, envelopes, sent: of_request, size }: ReadRequest) {
       const audit_key = envelopes[0]?.envelope.audit_key ?? at_hand
-      if (audit_key !== at_hand) await closeObject(at_hand)
+      if (audit_key !== at_hand) await closeObject()
       at_hand = audit_key
       hours.add(`${app_id}/${hourOf(received_at_ms)}`)
       for (const one of [log, rows]) one.expect(received_at_ms, eventsOf(envelopes))
       object.push(...envelopes)
       sent += of_request
       bytes += size
-    }
-    await closeObject(at_hand)
+    },
   }
-  await lookUp()
-  return { differences: [log, rows, unread].flatMap((one) => one.differences()), hours, keys, named }
+}
+
+interface NotedIn {
+  log: Tallied
+  rows: Tallied
+  rowless: Rowless
+  minted: ReadonlySet<string>
+  chosen: Chosen
+}
+
+/** Counts events that have no key, and those whose key has no row. */
+async function note(
+  { dead, suspects }: LookDeps,
+  { envelope, keys }: Missing,
+  { log, rows, rowless, minted, chosen }: NotedIn,
+): Promise<void> {
+  const { received_at_ms, audit_key, app_id, install_uuid } = envelope
+  for (const [at, event] of envelope.events.entries()) {
+    const example = `event ${event.event_id} in ${audit_key}`
+    const identity = identityOf(keys[at]!)
+    suspects.readAgain(objectKey(app_id, audit_key))
+    const place = rowless.get(identity)
+    if (place !== undefined) {
+      rows.miss(received_at_ms, { example: `${example}: its key is of ${place}`, name: identity })
+      rowless.delete(identity)
+      continue
+    }
+    if (received_at_ms >= chosen.until_ms || minted.has(event.event_id as string)) continue
+    const isDead = (await dead.events()).has(eventName({ app_id, install_uuid, event_id: event.event_id }))
+    if (!isDead) log.miss(received_at_ms, { example, name: identity })
+  }
 }
 
 const eventsOf = (envelopes: readonly ReadEnvelope[]): number =>
   envelopes.reduce((sum, { envelope }) => sum + envelope.events.length, 0)
-
-const timedName = /\/(\d{1,15})-[^/]*\.jsonl\.gz$/
-const receivedBy = (key: string): number | null => {
-  const found = timedName.exec(key)
-  return found === null ? null : Number(found[1])
-}
-
-/** The objects directly in a folder. */
-export async function listObjects(
-  audit: Pick<AuditStore, 'list'>,
-  folder: string,
-  pause: Pause,
-): Promise<NamedObject[]> {
-  const listed: NamedObject[] = []
-  for await (const object of objectsIn(audit, folder)) {
-    await pause()
-    const { key, read } = object
-    listed.push({ key, read, received_at_ms: key === null ? null : receivedBy(key) })
-  }
-  return listed
-}

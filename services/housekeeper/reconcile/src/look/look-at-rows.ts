@@ -2,6 +2,7 @@ import { textLiteral } from '@tributary/clickhouse/literals'
 import { day_ms } from '@tributary/contracts/limits'
 import { comparingSettings } from '@tributary/tables/repair/compare-days'
 import { type Difference, tallied } from './findings.ts'
+import { objectKey } from './list-objects.ts'
 import type { LookDeps } from './look-deps.ts'
 
 /** Rows of an app that were received in a time, Unix epoch ms. */
@@ -14,8 +15,6 @@ export interface Received {
 
 /** Names of objects that one statement gives. */
 const names_together = 20_000
-/** Events with several rows that are named; more are as bad. */
-const doubled_max = 1000
 
 /**
  * SQL condition for them. Rows are in the order of the days of events; the index of `stored_at_ms` leaves out what was stored earlier. A
@@ -24,22 +23,6 @@ const doubled_max = 1000
 const receivedSql = ({ app_id, since_ms, until_ms }: Received): string =>
   `app_id = ${textLiteral(app_id)} AND (stored_at_ms = 0 OR stored_at_ms >= ${since_ms - day_ms})
    AND received_at_ms >= ${since_ms} AND received_at_ms < ${until_ms}`
-
-/** Events that have several rows in `events_raw_v1`. */
-export async function lookAtDoubledRows({ clickhouse }: LookDeps, received: Received): Promise<Difference[]> {
-  const rows = await clickhouse.query<{ at_ms: number; rows: number; event_id: string; places: string[] }>(
-    `SELECT min(received_at_ms) AS at_ms, count() AS rows, any(event_id) AS event_id,
-       groupArray(3)(concat(topic, '/', toString(partition), '/', toString(offset))) AS places
-     FROM events_raw_v1 WHERE ${receivedSql(received)}
-     GROUP BY key_day, event_key HAVING rows > 1 ORDER BY at_ms LIMIT ${doubled_max} SETTINGS ${comparingSettings}`,
-  )
-  const doubled = tallied(received.app_id, 'events_raw_v1')
-  for (const { at_ms, rows: held, event_id, places } of rows) {
-    doubled.expect(at_ms)
-    doubled.exceed(at_ms, `event ${event_id} has ${held} rows: ${places.join(', ')}`, held - 1)
-  }
-  return doubled.differences()
-}
 
 /** What rows say of the audit object that they name. */
 export interface NamedByRows {
@@ -73,18 +56,18 @@ export async function findNamed(
 
 /** Audit objects that rows name and that are not there. `known` are keys of objects that are. */
 export async function lookForObjects(
-  { audit, pause }: LookDeps,
+  { audit, pause, suspects }: LookDeps,
   app_id: string,
   named: ReadonlyMap<string, NamedByRows>,
   known: ReadonlySet<string>,
 ): Promise<Difference[]> {
-  const objects = tallied(app_id, 'audit')
+  const objects = tallied(app_id, 'audit', suspects)
   for (const [audit_key, { at_ms, rows }] of named) {
     await pause()
     objects.expect(at_ms)
-    const key = audit_key.startsWith('audit/') ? audit_key : `${app_id}/${audit_key}`
+    const key = objectKey(app_id, audit_key)
     if (known.has(key) || (await audit.get(key)) !== null) continue
-    objects.miss(at_ms, `${audit_key} is not there, and ${rows} rows name it`)
+    objects.miss(at_ms, { example: `${audit_key} is not there, and ${rows} rows name it`, name: key })
   }
   return objects.differences()
 }

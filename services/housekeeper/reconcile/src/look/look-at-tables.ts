@@ -6,30 +6,33 @@ import {
   compareDays,
   compareReceived,
   type DayDifference,
+  findDoubled,
   findErasingDays,
   findRowlessKeys,
 } from '@tributary/tables/repair/compare-days'
-import { compareSettled } from '@tributary/tables/repair/compare-settled'
+import { compareSettled, type SettledDifference } from '@tributary/tables/repair/compare-settled'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
-import type { Difference } from './findings.ts'
+import { type Difference, tallied } from './findings.ts'
 import type { Rowless } from './look-at-requests.ts'
-import type { LookDeps } from './look-deps.ts'
+import type { LookDeps, StoreDeps } from './look-deps.ts'
 
 /** Tables of sums that are compared again where they differ: an insert may be between two tables. */
 const tries = 4
 const between_tries_ms = 500
-/** Keys without a row that are named. */
+/** Keys without a row, and events with several rows, that are named; more are as bad. */
 const rowless_max = 1000
+const doubled_max = 1000
 
 /** First UTC day of an app whose raw events retention has not deleted; undefined without any that it has. */
-export const findExpired = async (clickhouse: LookDeps['clickhouse'], app_id: string): Promise<string | undefined> =>
+export const findExpired = async (clickhouse: StoreDeps['clickhouse'], app_id: string): Promise<string | undefined> =>
   (await readRawExpired(clickhouse)).get(app_id)
 
-/** UTC days of events of an app, and those of them whose settled figures are compared too. */
+/** UTC days of events of an app, those of them whose settled figures are compared too, and days of receipt. */
 interface DaysOfTables {
   app: Pick<AppFacts, 'clicks_deleted_before_ms'> & { app_id: string }
   days: readonly string[]
   settled_days: readonly string[]
+  received_days: readonly string[]
 }
 
 interface LookedAtTables {
@@ -45,44 +48,61 @@ interface LookedAtTables {
  * count more than the raw rows, it is these that are missing.
  */
 export async function lookAtTables(
-  { clickhouse, pause, sleep, now }: LookDeps,
-  { app, days, settled_days }: DaysOfTables,
+  deps: LookDeps,
+  { app, days, settled_days, received_days }: DaysOfTables,
 ): Promise<LookedAtTables> {
+  const { clickhouse, pause, sleep, now } = deps
   const { app_id, clicks_deleted_before_ms } = app
   const clicks_from = utcDay(Math.max(clicks_deleted_before_ms, now() - limits.click_kept_ms + 2 * day_ms))
   const expired = await findExpired(clickhouse, app_id)
   const erasing = await findErasingDays(clickhouse, app_id)
   const kept = days.filter((day) => !erasing.has(day) && (expired === undefined || day >= expired))
   const looked: LookedAtTables = { differences: [], rowless: new Map(), rowless_days: [] }
+  const add = (found: Difference[]) => looked.differences.push(...found)
   for (const day of kept) {
     await pause()
     const at = { app_id, days: [day] }
+    add(await findDoubledRows(deps, at))
     const different = await steady(sleep, () => compareDays(clickhouse, at))
-    const surplus = different.filter(({ from, counted, expected }) => from === 'events_raw_v1' && counted > expected)
-    if (new Set(surplus.map(({ table }) => table)).size > 1) {
+    if (areRowsMissing(different)) {
       looked.rowless_days.push(day)
       for (const key of await findRowlessKeys(clickhouse, at, rowless_max))
         looked.rowless.set(identityOf(key), key.place)
       continue
     }
-    looked.differences.push(...different.map((one) => differenceOf(app_id, one)))
-    // They are worked out from these tables.
+    add(different.map((one) => differenceOf(app_id, one)))
+    // Settled figures are worked out from these tables.
     if (different.length > 0 || !settled_days.includes(day)) continue
-    for (const { table, day: on, expected, found, examples } of await compareSettled(clickhouse, {
-      ...at,
-      clicks_from,
-    }))
-      looked.differences.push({ ...{ app_id, hour_ms: Date.parse(on), store: table, expected, found, examples } })
+    add((await compareSettled(clickhouse, { ...at, clicks_from })).map((one) => settledDifferenceOf(app_id, one)))
   }
-  if (expired === undefined && erasing.size === 0 && looked.rowless_days.length === 0 && days.length > 0) {
-    const received = await steady(sleep, () => compareReceived(clickhouse, app_id))
-    looked.differences.push(...received.map((one) => differenceOf(app_id, one)))
+  // Events that were received on a day may be of days that have expired.
+  if (expired === undefined && erasing.size === 0 && looked.rowless_days.length === 0) {
+    const received = await steady(sleep, () => compareReceived(clickhouse, { app_id, days: received_days }))
+    add(received.map((one) => differenceOf(app_id, one)))
   }
   return looked
 }
 
+function areRowsMissing(different: readonly DayDifference[]): boolean {
+  const surplus = different.filter(({ from, counted, expected }) => from === 'events_raw_v1' && counted > expected)
+  return new Set(surplus.map(({ table }) => table)).size > 1
+}
+
+async function findDoubledRows(
+  { clickhouse, suspects }: LookDeps,
+  at: { app_id: string; days: readonly string[] },
+): Promise<Difference[]> {
+  const doubled = tallied(at.app_id, 'events_raw_v1', suspects)
+  for (const { at_ms, rows, event_id, places } of await findDoubled(clickhouse, at, doubled_max)) {
+    doubled.expect(at_ms)
+    const example = `event ${event_id} has ${rows} rows: ${places.join(', ')}`
+    doubled.exceed(at_ms, { example, name: `${event_id} ${places[0]}`, count: rows - 1 })
+  }
+  return doubled.differences()
+}
+
 /** What several looks in a row find alike. */
-async function steady<Found extends object>(sleep: LookDeps['sleep'], look: () => Promise<Found[]>): Promise<Found[]> {
+async function steady<Found extends object>(sleep: StoreDeps['sleep'], look: () => Promise<Found[]>): Promise<Found[]> {
   let found = await look()
   for (let again = 1; again < tries && found.length > 0; again += 1) {
     await sleep(between_tries_ms)
@@ -92,7 +112,12 @@ async function steady<Found extends object>(sleep: LookDeps['sleep'], look: () =
   return found
 }
 
-const differenceOf = (app_id: string, { table, from, day, counted, expected }: DayDifference): Difference => ({
+const differenceOf = (app_id: string, { table, from, sum, day, counted, expected }: DayDifference): Difference => ({
   ...{ app_id, hour_ms: Date.parse(day), store: table, expected, found: counted },
-  examples: [`day ${day}: ${from} has the expected number`],
+  examples: [`day ${day}, ${sum}: ${from} has the expected number`],
+})
+
+const settledDifferenceOf = (app_id: string, { table, list, day, expected, found }: SettledDifference): Difference => ({
+  ...{ app_id, hour_ms: Date.parse(day), store: table, expected, found },
+  examples: [`day ${day}, ${list}: other rows than its data gives`],
 })

@@ -2,8 +2,8 @@ import { untilWritten } from '@tributary/audited/until-written'
 import type { Broker } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
-import { type Difference, type Looked, nameOf } from './findings.ts'
-import type { Suspects } from './look.ts'
+import { type Difference, type Looked, merged, nameOf } from './findings.ts'
+import { firstLook, type Suspects } from './suspects.ts'
 
 export interface LookTwiceDeps {
   broker: Pick<Broker, 'groupOffsets'>
@@ -11,8 +11,8 @@ export interface LookTwiceDeps {
   sleep(ms: number, signal: AbortSignal): Promise<void>
 }
 
-/** A look at some part of the stores; the second time at the hours alone in which the first one has found something. */
-export type Look = (suspects: Suspects | null) => Promise<Looked>
+/** A look at some part of the stores. */
+export type Look = (suspects: Suspects) => Promise<Looked>
 
 /** Resolves when the writers have written what the log held at the call. */
 export async function untilAllWritten(broker: Pick<Broker, 'groupOffsets'>, signal: AbortSignal): Promise<void> {
@@ -30,22 +30,34 @@ export async function lookTwice(
   signal: AbortSignal,
 ): Promise<Looked> {
   const hours = new Set<string>()
-  const suspected: { look: Look; found: Difference[] }[] = []
+  const suspected: { look: Look; found: Difference[]; second: Suspects }[] = []
   for (const look of looks) {
     signal.throwIfAborted()
-    const first = await look(null)
-    for (const hour of first.hours) hours.add(hour)
-    if (first.differences.length > 0) suspected.push({ look, found: first.differences })
+    const { first, second } = firstLook()
+    const looked = await look(first)
+    for (const hour of looked.hours) hours.add(hour)
+    const found = merged(looked.differences)
+    if (found.length > 0) suspected.push({ look, found, second: second(new Set(found.map((one) => one.hour_ms))) })
   }
   const differences: Difference[] = []
   if (suspected.length === 0) return { hours, differences }
   await sleep(limits.reconcile_again_ms, signal)
   await untilAllWritten(broker, signal)
-  for (const { look, found } of suspected) {
+  for (const { look, found, second } of suspected) {
     signal.throwIfAborted()
-    const names = new Set(found.map(nameOf))
-    const second = await look(new Set(found.map(({ hour_ms }) => hour_ms)))
-    differences.push(...second.differences.filter((one) => names.has(nameOf(one))))
+    const looked = await look(second)
+    differences.push(...foundAgain(found, merged(looked.differences)))
   }
   return { hours, differences }
+}
+
+/** What two looks have found. The second one reads less: what should be there is what the first one has counted. */
+function foundAgain(first: readonly Difference[], second: readonly Difference[]): Difference[] {
+  const byName = new Map(first.map((one) => [nameOf(one), one]))
+  return second.flatMap((one) => {
+    const before = byName.get(nameOf(one))
+    if (before === undefined) return []
+    const expected = Math.max(before.expected, one.expected)
+    return [{ ...one, expected, found: expected + one.found - one.expected }]
+  })
 }

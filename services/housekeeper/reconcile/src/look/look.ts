@@ -4,97 +4,100 @@ import { utcDay } from '@tributary/domain/utc-day'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { ActiveApp } from './find-active.ts'
 import { type Difference, type Looked, merged, tallied } from './findings.ts'
+import type { NamedObject } from './list-objects.ts'
 import { lookAtClicks } from './look-at-clicks.ts'
 import { lookAtPostbacks } from './look-at-postbacks.ts'
-import { type Chosen, lookAtRequests, type NamedObject, type Rowless } from './look-at-requests.ts'
-import { lookAtDoubledRows, lookForObjects, type Received } from './look-at-rows.ts'
+import { type Chosen, lookAtRequests, type Rowless } from './look-at-requests.ts'
+import { lookForObjects, type Received } from './look-at-rows.ts'
 import { findExpired, lookAtTables } from './look-at-tables.ts'
-import type { LookDeps } from './look-deps.ts'
+import type { LookDeps, StoreDeps } from './look-deps.ts'
+import type { Suspects } from './suspects.ts'
 
-/** What is looked at of an app, or of what is no app's. Times are Unix epoch ms. */
-export interface Scope {
-  since_ms: number
-  /** Exclusive. */
-  until_ms: number
-  /** Chooses from the objects of a folder. */
-  choose(objects: readonly NamedObject[]): readonly NamedObject[]
+/** What is looked at of an app, or of what is no app's. */
+export interface Scope extends Chosen {
+  /** Called with the objects of a folder before some of them are chosen. */
+  count(objects: readonly NamedObject[]): void
   /** Whether rows that were received in this hour are looked at. */
   isDue(hour_ms: number): boolean
 }
 
-/** Hours in which a look has found something. */
-export type Suspects = ReadonlySet<number>
+/** The scope of one of two looks. */
+function scopeOf(scope: Scope, { hours, isChosen }: Suspects): Scope {
+  if (hours === null) return scope
+  const again = { choose: (objects: readonly NamedObject[]) => objects.filter(isChosen), count() {} }
+  return { ...scope, ...again, isDue: (at_ms) => hours.has(at_ms) }
+}
 
-/** The scope of a second look. */
-const again = (scope: Scope, suspects: Suspects | null): Scope =>
-  suspects === null ? scope : { ...scope, choose: (objects) => objects, isDue: (at_ms) => suspects.has(at_ms) }
-
-/** The days of those hours, and their neighbours: a group or a batch lies under the day on which it began. */
-function daysOf(suspects: Suspects | null): (day: string) => boolean {
-  if (suspects === null) return () => true
-  const days = new Set([...suspects].flatMap((at_ms) => [at_ms - day_ms, at_ms, at_ms + day_ms].map(utcDay)))
+/** The days of suspected hours, and their neighbours: a group or a batch lies under the day on which it began. */
+function daysOf({ hours }: Suspects): (day: string) => boolean {
+  if (hours === null) return () => true
+  const days = new Set([...hours].flatMap((at_ms) => [at_ms - day_ms, at_ms, at_ms + day_ms].map(utcDay)))
   return (day) => days.has(day)
 }
 
-/** Looks at everything of an app; with `suspects` only at these hours, and at all of its tables. */
+/** Looks at everything of an app; the second time only at what is suspected, and at all of its tables. */
 export async function lookAtApp(
-  deps: LookDeps,
+  stores: StoreDeps,
   given: Scope,
   { app, received, table_days, settled_days }: ActiveApp,
-  suspects: Suspects | null,
+  suspects: Suspects,
 ): Promise<Looked> {
   const { app_id } = app
-  const scope = again(given, suspects)
+  const deps: LookDeps = { ...stores, suspects }
+  const scope = scopeOf(given, suspects)
   const all: Looked = { differences: [], hours: new Set() }
   const add = (found: Difference[]) => all.differences.push(...found)
-  const { differences, rowless, rowless_days } = await lookAtTables(deps, { app, days: table_days, settled_days })
+  const received_days = table_days.length === 0 ? [] : [...new Set([...received, ...table_days])]
+  const ofTables = { app, days: table_days, settled_days, received_days }
+  const { differences, rowless, rowless_days } = await lookAtTables(deps, ofTables)
   add(differences)
   // Only the audit store shows when an event without a row was received: on its day, or on the next.
   const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
-  const isSuspect = daysOf(suspects)
   const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
   let before: ReadonlySet<string> = new Set()
-  for (const day of [...new Set([...[...received.keys()].filter(isSuspect), ...whole])].toSorted()) {
-    const chosen: Chosen = whole.has(day) ? { since_ms: 0, choose: (objects) => objects } : scope
-    const ranges = () => dueRanges(scope, app_id, day, received.get(day) ?? 0)
-    const { keys, named, ...looked } = await lookAtRequests(deps, { app, day }, { ...chosen, ranges }, rowless)
+  for (const day of [...new Set([...received.filter(daysOf(suspects)), ...whole])].toSorted()) {
+    const is_whole = whole.has(day)
+    const choose = is_whole ? (objects: readonly NamedObject[]) => objects : scope.choose
+    const chosen = { ...scope, is_whole, choose, ranges: () => dueRanges(scope, app_id, day) }
+    const { keys, named, ...looked } = await lookAtRequests(deps, { app, day }, chosen, rowless)
     add(looked.differences)
     for (const hour of looked.hours) all.hours.add(hour)
-    for (const range of ranges()) add(await lookAtDoubledRows(deps, range))
     // Retention deletes objects by their day, and rows by the day of their event, which may be the next. A group of requests that begins
     // before midnight lies under the day before.
     if (day >= expired) add(await lookForObjects(deps, app_id, named, new Set([...before, ...keys])))
     before = keys
   }
-  add(unmet(app_id, rowless, rowless_days))
+  add(unmet(deps, app_id, rowless, rowless_days))
   return { ...all, differences: merged(all.differences) }
 }
 
 /** Keys without a row whose event the audit store does not have either. The key of an install has no day. */
-function unmet(app_id: string, rowless: Rowless, [first_day = '']: readonly string[]): Difference[] {
-  const rows = tallied(app_id, 'events_raw_v1')
+function unmet(
+  { suspects }: LookDeps,
+  app_id: string,
+  rowless: Rowless,
+  [first_day = '']: readonly string[],
+): Difference[] {
+  const rows = tallied(app_id, 'events_raw_v1', suspects)
   for (const [name, place] of rowless) {
     const [, key_day, event_key] = name.split('/')
     const at_ms = Date.parse(key_day === undefined || key_day === installKeyDay ? first_day : key_day)
+    const example = `an event with the key ${event_key} of ${place}, which no audit object has`
     rows.expect(at_ms)
-    rows.miss(at_ms, `an event with the key ${event_key} of ${place}, which no audit object has`)
+    rows.miss(at_ms, { example, name })
   }
   return rows.differences()
 }
 
-/** Rows that were received in the hours of one statement: bounds its time. Each reads all rows of the day, or a few columns of them. */
-const rows_together = 5_000_000
-
-/** The hours of a day whose rows are looked at, several in a row as one where the day has few rows. */
-function dueRanges({ since_ms, until_ms, isDue }: Scope, app_id: string, day: string, rows: number): Received[] {
+/** The hours of a day whose rows are looked at, those in a row as one. */
+function dueRanges({ since_ms, until_ms, isDue }: Scope, app_id: string, day: string): Received[] {
   const ranges: Received[] = []
-  const together_ms = Math.max(hour_ms, (rows_together / Math.max(rows, 1)) * day_ms)
   const begin_ms = Date.parse(day)
   for (let at_ms = begin_ms; at_ms < begin_ms + day_ms; at_ms += hour_ms) {
     const [from, to] = [Math.max(at_ms, since_ms), Math.min(at_ms + hour_ms, until_ms)]
     if (from >= to || !isDue(at_ms)) continue
     const last = ranges.at(-1)
-    if (last?.until_ms === from && to - last.since_ms <= together_ms) last.until_ms = to
+    if (last?.until_ms === from) last.until_ms = to
     else ranges.push({ app_id, since_ms: from, until_ms: to })
   }
   return ranges
@@ -112,12 +115,13 @@ interface Common {
 
 /** Looks at clicks and postbacks: their objects are of all apps. Older ones than retention keeps are left out. */
 export async function lookAtCommon(
-  deps: LookDeps,
+  stores: StoreDeps,
   given: Scope,
   { days, apps, with_postbacks, now_ms }: Common,
-  suspects: Suspects | null,
+  suspects: Suspects,
 ): Promise<Looked> {
-  const scope = again(given, suspects)
+  const deps: LookDeps = { ...stores, suspects }
+  const scope = scopeOf(given, suspects)
   const kept = days.filter(daysOf(suspects))
   const since = (kept_ms: number) => Math.max(scope.since_ms, now_ms - kept_ms)
   const clicks_ms = since(limits.click_kept_ms - day_ms)
