@@ -32,7 +32,7 @@ async function openServers() {
 }
 
 await describeWith('kafka, s3 and clickhouse', openServers, ({ kafka, s3, clickhouse: server }) => {
-  it('the command refuses while a writer runs, then puts damaged tables right and drops its database', async () => {
+  it('the command refuses while a writer runs, then puts damaged tables right, drops its database, and writes go on', async () => {
     const bucket = `audit-${randomUUID()}`
     const client = new S3Client({ ...account, endpoint: s3.url, forcePathStyle: true })
     await client.send(new CreateBucketCommand({ Bucket: bucket }))
@@ -101,11 +101,22 @@ await describeWith('kafka, s3 and clickhouse', openServers, ({ kafka, s3, clickh
     expect((await rebuild()).stderr).toContain('writers_running')
     expect(await count()).toBe(6)
     await world.close()
+    const epoch = async () => (await postgres.pool.query('SELECT epoch FROM raw_clock')).rows
+    const before = await epoch()
     const done = await rebuild()
     expect([done.answer?.swapped, done.stderr]).toEqual([true, ''])
     expect(await count()).toBe(7)
     expect(
       await root.query('SELECT name FROM system.databases WHERE name = {name:String}', { name: `${database}_rebuild` }),
     ).toEqual([])
+    expect(await epoch()).not.toEqual(before)
+
+    const again = await openWorld({ clickhouse: clickhouse as TestClickhouse, pool: postgres.pool, broker, audit })
+    await again.sdk(tenant, JSON.stringify({ events: [{ ...events[0], event_id: '7' }, events[3]] }))
+    await again.untilWritten()
+    await again.close()
+    expect(await count()).toBe(8)
+    const sums = `SELECT sum(events) AS n FROM events_per_day_v1 WHERE NOT startsWith(app_id, '/')`
+    expect(await clickhouse.query(sums)).toEqual([{ n: 8 }])
   })
 })

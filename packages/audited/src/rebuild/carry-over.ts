@@ -56,24 +56,28 @@ export async function copyFacts({ live, scratch }: Databases): Promise<void> {
 export async function carryOver({ live, scratch }: Databases): Promise<void> {
   const from = await databaseOf(live)
   await carryEvents(live, scratch, from)
-  await copy(
-    scratch,
-    'clicks_raw_v1',
-    `SELECT * FROM ${from}.clicks_raw_v1 WHERE (app_id, click_id) NOT IN (SELECT app_id, click_id FROM clicks_raw_v1)`,
-  )
+  const isIn = (what: string, table: string, day: string) => `${what} IN (SELECT ${what} FROM ${table} WHERE ${day})`
+  const click = '(app_id, click_id)'
+  await carryDays(live, scratch, 'clicks_raw_v1', (day) => `NOT ${isIn(click, 'clicks_raw_v1', day)}`)
   const postback = '(audit_key, received_at_ms, SHA256(body))'
-  await copy(
-    scratch,
-    'postbacks_raw_v1',
-    `SELECT * FROM ${from}.postbacks_raw_v1 WHERE ${postback} NOT IN (SELECT ${postback} FROM postbacks_raw_v1)`,
-  )
   const place = '(topic, partition, offset)'
-  await copy(
+  await carryDays(live, scratch, 'postbacks_raw_v1', (day) => `NOT ${isIn(postback, 'postbacks_raw_v1', day)}`)
+  await carryDays(
+    live,
     scratch,
     'postbacks_decoded_v1',
-    `SELECT * FROM ${from}.postbacks_decoded_v1
-     WHERE ${place} IN (SELECT ${place} FROM postbacks_raw_v1) AND ${place} NOT IN (SELECT ${place} FROM postbacks_decoded_v1)`,
+    (day) => `${isIn(place, 'postbacks_raw_v1', day)} AND NOT ${isIn(place, 'postbacks_decoded_v1', day)}`,
   )
+}
+
+/** Copies the rows of a live table for which a condition holds, day after day, since the engine keeps the rows of a comparison in memory. */
+async function carryDays(live: Clickhouse, scratch: Clickhouse, table: string, where: (day: string) => string) {
+  const from = await databaseOf(live)
+  const days = await live.query<{ on: string }>(`SELECT DISTINCT toString(day) AS on FROM ${table} ORDER BY on`)
+  for (const { on } of days) {
+    const day = `day = ${textLiteral(on)}`
+    await copy(scratch, table, `SELECT * FROM ${from}.${table} WHERE ${day} AND ${where(day)}`)
+  }
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { derivedFromEvents } from '@tributary/contracts/tables'
 import type { TombstoneStore } from '@tributary/domain/erasure/tombstones'
 import { cancelBeatenClaims } from '@tributary/tables/money/cancel-beaten-claims'
-import { findContested } from '@tributary/tables/money/find-contested'
-import { refillTables } from '@tributary/tables/repair/refill-tables'
+import { findAllContested } from '@tributary/tables/money/find-contested'
+import { refill_token, refillTables } from '@tributary/tables/repair/refill-tables'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import type { KnownKeys } from '@tributary/tenancy/postbacks/postback-keys'
 import type { Progress } from '../reading.ts'
@@ -70,8 +70,8 @@ export async function rebuildFromAudit(
   { dry_run }: { dry_run: boolean },
 ): Promise<RebuiltFromAudit> {
   const { live, scratch, logger, now, requireStopped, onSwapped } = deps
-  if (await scratch.isInserting(rebuild_token))
-    throw new RebuildRunningError('An earlier rebuild is at work in ClickHouse.')
+  for (const token of [rebuild_token, refill_token])
+    if (await scratch.isInserting(token)) throw new RebuildRunningError('An earlier rebuild is at work in ClickHouse.')
   const steps = await openSteps(scratch, now)
   if (dry_run && steps.isDone('swap')) throw new SwapUnfinishedError('A swap has begun.')
   if (!steps.isDone('facts')) {
@@ -86,7 +86,7 @@ export async function rebuildFromAudit(
   await carryOver(deps) // 3.
   await refillTables({ clickhouse: scratch, tables: derivedFromEvents, logger })
   await carryReceived(deps)
-  await cancelBeatenClaims(scratch, await findContested(scratch, '0'))
+  for await (const some of findAllContested(scratch)) await cancelBeatenClaims(scratch, some)
   const tables = await compareBuilt(live, scratch)
   const swapped = !dry_run && (steps.isDone('swap') || tables.some(({ differs }) => differs))
   if (!swapped) return { tables, swapped }

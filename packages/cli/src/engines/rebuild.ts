@@ -1,7 +1,7 @@
 import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/resources/clickhouse'
 import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
 import { findDifferences } from '@tributary/tables/repair/compare-tables'
-import { refillTables } from '@tributary/tables/repair/refill-tables'
+import { refill_token, refillTables } from '@tributary/tables/repair/refill-tables'
 import { readEngineSettings } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { withService } from './brief-service.ts'
@@ -38,7 +38,7 @@ export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
     // First, because it detects running writers, and because the log must be read again even if this rebuild is killed.
     await readLogAgain(await openKafka(config, service))
     // The server may still run an insert of a killed rebuild.
-    if (await clickhouse.isInserting('refill/'))
+    if (await clickhouse.isInserting(refill_token))
       throw new CliError('rebuild_running', 'An earlier rebuild is still running in ClickHouse. Wait until it ends.')
     const tables = differing.map(({ table }) => table)
     const filled = await refillTables({ clickhouse, tables, logger: service.logger })

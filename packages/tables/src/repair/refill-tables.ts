@@ -19,6 +19,9 @@ export interface RefillOptions {
   logger: { info(fields: object, message: string): void }
 }
 
+/** Begin of the names of the statements that fill tables again (`isInserting`). */
+export const refill_token = 'refill/'
+
 /** Rows of the source that one statement reads, unless one day has more. Bounds what a statement holds in memory. */
 const slice_rows_max = 1_000_000
 
@@ -171,7 +174,7 @@ async function refill(
     const rows_sql = view.selectFrom(part)
     const chosen = refilled === null || refilled === '0' ? rows_sql : `SELECT * FROM (${rows_sql}) WHERE ${refilled}`
     await clickhouse.command(`INSERT INTO ${target} (${columns.join(', ')}) ${chosen} SETTINGS ${settings}`, {
-      name: `refill/${target}`,
+      name: `${refill_token}${target}`,
     })
     logger.info({ table: target, from, to, rows, slice: done + 1, slices: slices.length }, 'table is filled again')
   }
