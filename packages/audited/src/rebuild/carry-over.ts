@@ -6,7 +6,7 @@ import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import { storedEventColumns } from '@tributary/contracts/rows'
 import { derivedFromEvents, derivedOf, ofApps, type TableName, tableNames } from '@tributary/contracts/tables'
 import { installKeyDay } from '@tributary/domain/event-key'
-import { readRawExpired } from '@tributary/tables/events/raw-expired'
+import { isKeptSql, readRawExpired } from '@tributary/tables/events/raw-expired'
 import { beingErased, rowsToRefill } from '@tributary/tables/repair/refill-tables'
 import { databaseOf, rebuild_token } from './scratch.ts'
 
@@ -100,9 +100,10 @@ interface Slice {
   rows: number
 }
 
-/** Events whose key the rebuilt table has on no day that makes them duplicates (docs/decisions/writing.md). */
+/** Events whose key the rebuilt table has on no day that makes them duplicates. Retention is about to delete those of expired days. */
 async function carryEvents(live: Clickhouse, scratch: Clickhouse, from: string): Promise<void> {
   const columns = storedEventColumns.join(', ')
+  const isKept = isKeptSql(await readRawExpired(scratch), 'day')
   for (const { app_id, first, last } of await cutSlices(live)) {
     const app = textLiteral(app_id)
     const [since, until] = [first, last].map((day) => `toDate(${textLiteral(day)})`)
@@ -111,7 +112,7 @@ async function carryEvents(live: Clickhouse, scratch: Clickhouse, from: string):
       scratch,
       `events_raw_v1 (${columns})`,
       `SELECT ${columns} FROM ${from}.events_raw_v1 AS t
-       WHERE app_id = ${app} AND day BETWEEN ${since} AND ${until} AND NOT ${beingErased}
+       WHERE app_id = ${app} AND day BETWEEN ${since} AND ${until} AND ${isKept} AND NOT ${beingErased}
          AND (event_key, key_day) NOT IN (
            SELECT event_key, arrayJoin([key_day - 1, key_day, key_day + 1]) FROM event_keys_v1
            WHERE app_id = ${app} AND ${isNear})

@@ -6,7 +6,8 @@ import { databaseOf } from './scratch.ts'
 
 /**
  * Puts the partitions of the scratch tables in the place of the live ones. Each partition is replaced at once, by links to the same files,
- * and the tables stay who they are: views, rights and replicas do not notice. May be killed and repeated anywhere, since the scratch tables
+ * and the tables stay who they are: views, rights and replicas do not notice. An `EXCHANGE TABLES` would rename them, and a table whose
+ * path in Keeper has its name can't be renamed. May be killed and repeated anywhere, since the scratch tables
  * stay as they are:
  *
  * 1. Settled figures are forgotten. A crash now: the settler works them out again.
