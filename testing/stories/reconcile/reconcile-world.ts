@@ -94,7 +94,9 @@ export function openReconciler({ world, clickhouse, pool, asking }: Given) {
       world.clock.now_ms += limits.reconcile_young_ms + 1
       const number = await askAwaited(asking, 'reconcile', { ...asked, request_id: 'r' }, now())
       if (number === null) throw new Error('somebody else asks')
-      await reconcileWhenAsked(deps())(new AbortController().signal)
+      // Whoever asks has to be seen waiting, as admin-api is.
+      const waiting = setInterval(() => void awaitJob(asking, number), 1000)
+      await reconcileWhenAsked(deps())(new AbortController().signal).finally(() => clearInterval(waiting))
       const { progress } = await awaitJob(asking, number)
       return ReconcileProgress.parse(progress)
     },
