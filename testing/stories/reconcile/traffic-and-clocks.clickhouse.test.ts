@@ -138,6 +138,7 @@ test('an app that cannot be listed fails the run, and all others are compared', 
   })
   await expect(one.run()).rejects.toThrow('could not be compared')
   expect(await one.known()).toMatchObject([{ app_id: tenants[1].app_id }])
+  expect(one.said.filter(({ msg }) => msg === 'not compared')).toMatchObject([{ app_id, err: { message: 'refused' } }])
   isAway = false
   world.clock.now_ms += 600_000
   await one.run()

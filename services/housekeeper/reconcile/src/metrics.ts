@@ -1,4 +1,4 @@
-import { hour_ms } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
@@ -36,10 +36,12 @@ export function reconcileMetrics(registry: Registry, now: () => number) {
   }
 }
 
-/** A line for each difference, which says where. */
+/** A line for each difference, which says where; at most `reconcile_differences_max` of them. */
 export function logDifferences(logger: Logger, differences: readonly Difference[]): void {
-  for (const { hour_ms: at_ms, ...where } of differences)
+  for (const { hour_ms: at_ms, ...where } of differences.slice(0, limits.reconcile_differences_max))
     logger.error({ ...where, hour: hourText(at_ms) }, 'stores differ')
+  const left_out = differences.length - limits.reconcile_differences_max
+  if (left_out > 0) logger.error({ left_out }, 'stores differ in further hours')
 }
 
 /** An hour as answers and lines name it: `2026-06-01T13:00:00Z`. */

@@ -1,12 +1,12 @@
 import { hour_ms, limits } from '@tributary/contracts/limits'
 import { unlessRunning } from '@tributary/postgres/one-at-a-time'
-import { compareHours } from './compare-hours.ts'
-import { compareOpenDays } from './compare-open-days.ts'
-import { comparedNames } from './compared-names.ts'
 import type { ReconcilerDeps } from './deps.ts'
+import { compareHours } from './hours/compare-hours.ts'
+import { compareOpenDays } from './hours/compare-open-days.ts'
+import { comparedNames } from './hours/compared-names.ts'
+import { forgetHours, newestHour } from './hours/reconciled-hours.ts'
 import { hourOf, type Looked } from './look/findings.ts'
 import { logDifferences, reconcileMetrics } from './metrics.ts'
-import { forgetHours, newestHour } from './reconciled-hours.ts'
 import { addDifferences, countDifferences, forgetOldDifferences } from './stored-differences.ts'
 
 /** Between two runs when something could not be compared: the first has read most of the stores already. */
@@ -53,7 +53,6 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
     await unlessRunning(pool, 'reconciler', async (lost) => {
       const signal = AbortSignal.any([stop, lost])
       const failures = [...(await compareDue(signal)), ...(await compareOpenDays(deps, signal))]
-      for (const err of failures) logger.error({ err }, 'not compared')
       if (failures.length > 0) throw new AggregateError(failures, 'Some apps or days could not be compared.')
     }).finally(show)
   }

@@ -95,7 +95,7 @@ async function compareDays(deps: ReconcilerDeps, ranged: Ranged, days: readonly 
   const scope: Scope = {
     since_ms: from_ms,
     until_ms: Math.min(to_ms, ranged.until_ms),
-    count() {},
+    count: null,
     leave() {},
     choose: (objects) => objects.filter(({ received_at_ms }) => (received_at_ms ?? from_ms) >= first_ms),
     isDue: () => true,

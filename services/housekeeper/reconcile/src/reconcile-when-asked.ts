@@ -23,7 +23,7 @@ export function reconcileWhenAsked(deps: ReconcilerDeps) {
     const { hours, differences } = await reconcileRange(deps, range, { pause: createPauses(), signal, reached })
     metrics.hours.inc(hours)
     const listed = differences.slice(0, limits.reconcile_differences_max)
-    logDifferences(logger, listed)
+    logDifferences(logger, differences)
     logger.info({ request_id, app_id, since_ms, hours, differences: differences.length }, 'reconciled')
     Object.assign(progress, {
       ...{ state: 'done', hours, left_out: differences.length - listed.length },

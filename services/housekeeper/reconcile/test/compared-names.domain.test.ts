@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { comparedNames } from '../src/compared-names.ts'
+import { comparedNames } from '../src/hours/compared-names.ts'
 
 const object = (key: string | null, received_at_ms: number | null = null) => ({
   ...{ key, received_at_ms },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { turnOf } from '../src/turns.ts'
+import { turnOf } from '../src/hours/turns.ts'
 
 test.each([
   [1, 1],

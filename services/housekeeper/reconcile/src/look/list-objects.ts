@@ -14,21 +14,27 @@ export type Refusals = Map<string, string>
 /** Characters of a reason. */
 const reason_chars_max = 200
 
-/** The objects directly in a folder. One that the store refuses reads as one that is gone, with the reason in `refusals`. */
-export async function listObjects(
+/** Objects in memory at a time: a day of a busy app has a million. */
+const objects_together = 10_000
+
+/**
+ * The objects directly in a folder, some at a time. One that the store refuses reads as one that is gone, with the reason in `refusals`.
+ */
+export async function* listObjects(
   audit: Pick<AuditStore, 'list'>,
   folder: string,
   { pause, refusals }: { pause: Pause; refusals: Refusals },
-): Promise<NamedObject[]> {
-  const listed: NamedObject[] = []
+): AsyncGenerator<NamedObject[]> {
+  let listed: NamedObject[] = []
   for await (const object of objectsIn(audit, folder)) {
     await pause()
-    listed.push({
-      ...unlessRefused(object, refusals),
-      received_at_ms: object.key === null ? null : receivedBy(object.key),
-    })
+    const received_at_ms = object.key === null ? null : receivedBy(object.key)
+    listed.push({ ...unlessRefused(object, refusals), received_at_ms })
+    if (listed.length < objects_together) continue
+    yield listed
+    listed = []
   }
-  return listed
+  yield listed
 }
 
 /** The same object, whose `read` resolves with null where the store refuses. */
@@ -55,6 +61,10 @@ export const receivedBy = (key: string): number | null => {
   const found = timedName.exec(key)
   return found === null ? null : Number(found[1])
 }
+
+/** The audit key that rows have of an object. */
+export const auditKey = (app_id: string, key: string): string =>
+  key.startsWith('audit/') ? key : key.slice(app_id.length + 1)
 
 /** The name of an audit object by the audit key that rows and envelopes have. */
 export const objectKey = (app_id: string, audit_key: string): string =>

@@ -44,8 +44,10 @@ export async function lookAtPostbacks(
         },
       }
       const folder = `${postback_audit_folder}${protocol}/${day.replaceAll('-', '/')}/`
-      const found = chosen.choose(await listObjects(audit, folder, { pause, refusals }), day)
-      for await (const { key, postbacks } of readPostbackObjects({ objects: found, reading, pause })) {
+      async function* chosenObjects() {
+        for await (const listed of listObjects(audit, folder, { pause, refusals })) yield* chosen.choose(listed, day)
+      }
+      for await (const { key, postbacks } of readPostbackObjects({ objects: chosenObjects(), reading, pause })) {
         objects.expect(Date.parse(day))
         const compared = postbacks.filter(({ received_at_ms }) => isInTime(chosen, received_at_ms, key))
         for (const { received_at_ms } of compared) {

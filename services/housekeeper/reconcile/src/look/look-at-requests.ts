@@ -7,7 +7,15 @@ import { newestTombstones } from '@tributary/domain/erasure/tombstones'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { eventName } from './dead-names.ts'
 import { hourOf, type Looked, type Tallied, tallied } from './findings.ts'
-import { listObjects, type NamedObject, objectKey, type Refusals, receivedBy, unreadable } from './list-objects.ts'
+import {
+  auditKey,
+  listObjects,
+  type NamedObject,
+  objectKey,
+  type Refusals,
+  receivedBy,
+  unreadable,
+} from './list-objects.ts'
 import { findNamed, type NamedByRows, type Received } from './look-at-rows.ts'
 import type { LookDeps } from './look-deps.ts'
 
@@ -32,7 +40,7 @@ export function isInTime({ since_ms, until_ms, leave }: Chosen, received_at_ms: 
 
 /** Objects of requests of one day: they are counted before they are chosen. */
 interface ChosenRequests extends Chosen {
-  count(objects: readonly NamedObject[]): void
+  count: ((objects: readonly NamedObject[]) => void) | null
   /** The due hours of the day, once its objects are counted. */
   ranges(): readonly Received[]
   /** Whether everything is read, whenever it was received: rows are missing whose events may be there. */
@@ -46,9 +54,8 @@ export type Rowless = Map<string, string>
 const group_events = 5000
 const group_bytes = 4 * 1024 * 1024
 
-/** What was found, keys of all objects of the day, and the objects that rows of its due hours name. */
+/** What was found, and the objects that rows of the due hours name. */
 interface LookedAtRequests extends Looked {
-  keys: Set<string>
   named: Map<string, NamedByRows>
 }
 
@@ -78,26 +85,33 @@ export async function lookAtRequests(
   const { app_id } = app
   const tallies = openTallies(deps, { app_id, day })
   const { unread, refusals, reading } = tallies
-  const keys = new Set<string>()
-  const folders: { source: 'sdk' | 's2s' | 'bulk'; listed: NamedObject[] }[] = []
-  for (const { source, folder } of dayFolders(app_id, app.company_id, day)) {
-    const listed = await listObjects(audit, folder, { pause, refusals })
-    for (const { key } of listed) if (key !== null) keys.add(key)
-    chosen.count(listed)
-    folders.push({ source, listed })
-  }
+  const list = (folder: string) => listObjects(audit, folder, { pause, refusals })
+  const folders = dayFolders(app_id, app.company_id, day)
+  // Names of backends' objects show no hour.
+  if (chosen.count !== null) for await (const listed of list(folders[0].folder)) chosen.count(listed)
   const named = await findNamed(deps, chosen.ranges())
   const lookUps = openLookUps(deps, { app_id, chosen, named, rowless }, tallies)
   const isChosen = (at_ms: number, key: string | null) => isInTime(chosen, at_ms, key) || chosen.is_whole
-  for (const { source, listed } of folders) {
-    const objects = chosen.choose(listed, day)
-    for (const { received_at_ms } of objects) unread.expect(received_at_ms ?? Date.parse(day))
-    for await (const request of readRequests({ audit, reading, pause }, { app, source, objects }, isChosen))
-      await lookUps.add(request)
-    await lookUps.closeObject()
+  for (const { source, folder } of folders) {
+    for await (const listed of list(folder)) {
+      noteListed(named, app_id, listed)
+      const objects = chosen.choose(listed, day)
+      for (const { received_at_ms } of objects) unread.expect(received_at_ms ?? Date.parse(day))
+      for await (const request of readRequests({ audit, reading, pause }, { app, source, objects }, isChosen))
+        await lookUps.add(request)
+      await lookUps.closeObject()
+    }
   }
   await lookUps.end()
-  return { ...tallies.looked(), keys, named }
+  return { ...tallies.looked(), named }
+}
+
+/** Notes which of the objects that rows name are there. */
+function noteListed(named: Map<string, NamedByRows>, app_id: string, listed: readonly NamedObject[]): void {
+  for (const { key } of listed) {
+    const of = key === null ? undefined : named.get(auditKey(app_id, key))
+    if (of !== undefined) of.is_listed = true
+  }
 }
 
 type Tallies = ReturnType<typeof openTallies>

@@ -31,6 +31,8 @@ export interface NamedByRows {
   rows: number
   /** Different events among them. */
   events: number
+  /** Whether it was met in the folder of its day. */
+  is_listed?: true
 }
 
 /** The audit objects that rows of some times name, by audit key. */
@@ -54,19 +56,21 @@ export async function findNamed(
   return named
 }
 
-/** Audit objects that rows name and that are not there. `known` are keys of objects that are. */
+/**
+ * Audit objects that rows name and that are not there. Those that were not listed with their day are looked up: a group of requests that
+ * begins before midnight lies under the day before.
+ */
 export async function lookForObjects(
   { audit, pause, suspects }: LookDeps,
   app_id: string,
   named: ReadonlyMap<string, NamedByRows>,
-  known: ReadonlySet<string>,
 ): Promise<Difference[]> {
   const objects = tallied(app_id, 'audit', suspects)
-  for (const [audit_key, { at_ms, rows }] of named) {
+  for (const [audit_key, { at_ms, rows, is_listed }] of named) {
     await pause()
     objects.expect(at_ms)
     const key = objectKey(app_id, audit_key)
-    if (known.has(key) || (await audit.get(key)) !== null) continue
+    if (is_listed || (await audit.get(key)) !== null) continue
     objects.miss(at_ms, { example: `${audit_key} is not there, and ${rows} rows name it`, name: key })
   }
   return objects.differences()

@@ -15,8 +15,8 @@ import type { Suspects } from './suspects.ts'
 
 /** What is looked at of an app, or of what is no app's. */
 export interface Scope extends Chosen {
-  /** Called with the objects of a folder before some of them are chosen. */
-  count(objects: readonly NamedObject[]): void
+  /** Called with the objects of SDKs of a day before some of them are chosen, where that depends on it. */
+  count: ((objects: readonly NamedObject[]) => void) | null
   /** Whether rows that were received in this hour are looked at. */
   isDue(hour_ms: number): boolean
 }
@@ -24,7 +24,7 @@ export interface Scope extends Chosen {
 /** The scope of one of two looks. */
 function scopeOf(scope: Scope, { hours, isChosen }: Suspects): Scope {
   if (hours === null) return scope
-  const again = { choose: (objects: readonly NamedObject[]) => objects.filter(isChosen), count() {} }
+  const again = { choose: (objects: readonly NamedObject[]) => objects.filter(isChosen), count: null }
   return { ...scope, ...again, isDue: (at_ms) => hours.has(at_ms) }
 }
 
@@ -54,18 +54,15 @@ export async function lookAtApp(
   // Only the audit store shows when an event without a row was received: on its day, or on the next.
   const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
   const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
-  let before: ReadonlySet<string> = new Set()
   for (const day of [...new Set([...received.filter(daysOf(suspects)), ...whole])].toSorted()) {
     const is_whole = whole.has(day)
     const choose = is_whole ? (objects: readonly NamedObject[]) => objects : scope.choose
     const chosen = { ...scope, is_whole, choose, ranges: () => dueRanges(scope, app_id, day) }
-    const { keys, named, ...looked } = await lookAtRequests(deps, { app, day }, chosen, rowless)
+    const { named, ...looked } = await lookAtRequests(deps, { app, day }, chosen, rowless)
     add(looked.differences)
     for (const hour of looked.hours) all.hours.add(hour)
-    // Retention deletes objects by their day, and rows by the day of their event, which may be the next. A group of requests that begins
-    // before midnight lies under the day before.
-    if (day >= expired) add(await lookForObjects(deps, app_id, named, new Set([...before, ...keys])))
-    before = keys
+    // Retention deletes objects by their day, and rows by the day of their event, which may be the next.
+    if (day >= expired) add(await lookForObjects(deps, app_id, named))
   }
   add(unmet(deps, app_id, rowless, rowless_days))
   return { ...all, differences: merged(all.differences) }

@@ -1,7 +1,7 @@
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
-import { hourOf } from './look/findings.ts'
-import type { NamedObject } from './look/list-objects.ts'
+import { hourOf } from '../look/findings.ts'
+import type { NamedObject } from '../look/list-objects.ts'
 import type { ReconciledHours } from './reconciled-hours.ts'
 
 interface Known {

@@ -2,15 +2,15 @@ import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
 import { daysBetween } from '@tributary/tables/settled/days'
 import { type AppFacts, listAppFacts } from '@tributary/tenancy/companies/tenants'
+import { openStores, type ReconcilerDeps, sleepOf } from '../deps.ts'
+import { type ActiveApp, findActive } from '../look/find-active.ts'
+import type { Looked } from '../look/findings.ts'
+import { lookAtApp, lookAtCommon, type Scope } from '../look/look.ts'
+import type { StoreDeps } from '../look/look-deps.ts'
+import { type Look, lookTwice, untilAllWritten } from '../look/look-twice.ts'
+import { createPace } from '../pace.ts'
 import type { ComparedNames } from './compared-names.ts'
-import { openStores, type ReconcilerDeps, sleepOf } from './deps.ts'
 import { dueHours, fallenDays } from './due-hours.ts'
-import { type ActiveApp, findActive } from './look/find-active.ts'
-import type { Looked } from './look/findings.ts'
-import { lookAtApp, lookAtCommon, type Scope } from './look/look.ts'
-import type { StoreDeps } from './look/look-deps.ts'
-import { type Look, lookTwice, untilAllWritten } from './look/look-twice.ts'
-import { createPace } from './pace.ts'
 import { hours_kept_ms, type ReconciledHours, readReconciledHours, recordHours } from './reconciled-hours.ts'
 import { findTurn, type Turn } from './turns.ts'
 
@@ -33,7 +33,9 @@ interface Plan extends Given {
   first_ms: number
   /** What came later is left to the next run. */
   young_ms: number
-  /** UTC days of receipt. */
+  /** UTC days of receipt in which something may have come. */
+  recent: readonly string[]
+  /** The same, and those of which the tables of some app have lost events. */
   days: readonly string[]
   apps: ReadonlyMap<string, AppFacts>
   active: readonly ActiveApp[]
@@ -51,12 +53,16 @@ export async function compareHours(deps: ReconcilerDeps, given: Given): Promise<
   const plan = await planHours(deps, given)
   const { active, signal, until_ms } = plan
   const failures: unknown[] = []
-  const works = [...active.map((one) => () => compareApp(deps, plan, one)), () => compareCommon(deps, plan)]
-  for (const work of works) {
+  const comparisons = [
+    ...active.map((one) => ({ app_id: one.app.app_id, work: () => compareApp(deps, plan, one) })),
+    { app_id: '', work: () => compareCommon(deps, plan) },
+  ]
+  for (const { app_id, work } of comparisons) {
     try {
       await work()
     } catch (error) {
       signal.throwIfAborted()
+      deps.logger.error({ err: error, app_id }, 'not compared')
       failures.push(error)
     }
   }
@@ -88,6 +94,7 @@ async function planHours(deps: ReconcilerDeps, given: Given): Promise<Plan> {
     stores,
     first_ms: newest === null ? from_ms : 0,
     young_ms,
+    recent,
     days,
     apps,
     active,
@@ -109,10 +116,11 @@ async function countReceived({ clickhouse }: StoreDeps, first_day: string): Prom
 }
 
 async function compareApp(deps: ReconcilerDeps, plan: Plan, one: ActiveApp): Promise<void> {
-  const { stores, names, days, first_ms, until_ms, turn, signal } = plan
+  const { stores, names, first_ms, until_ms, turn, signal } = plan
   const { app_id } = one.app
   const events = plan.events.get(app_id) ?? new Map()
   const due = dueHours({ known: plan.known.get(app_id) ?? new Map(), events, first_ms, until_ms })
+  const days = plan.days.filter((day) => plan.recent.includes(day) || due.isWhole(day))
   const fresh = names.begin()
   const scope: Scope = {
     since_ms: first_ms,
@@ -129,6 +137,7 @@ async function compareApp(deps: ReconcilerDeps, plan: Plan, one: ActiveApp): Pro
   }
   const of: ActiveApp = {
     ...one,
+    received: one.received.filter((day) => days.includes(day)),
     table_days: turn.has(app_id) ? one.table_days : [],
     settled_days: one.table_days.filter((day) => day < utcDay(until_ms - 1)),
   }
@@ -139,11 +148,11 @@ async function compareApp(deps: ReconcilerDeps, plan: Plan, one: ActiveApp): Pro
 }
 
 async function compareCommon(deps: ReconcilerDeps, plan: Plan): Promise<void> {
-  const { stores, names, days, apps, first_ms: since_ms, young_ms: until_ms, signal } = plan
+  const { stores, names, recent: days, apps, first_ms: since_ms, young_ms: until_ms, signal } = plan
   const fresh = names.begin()
   const scope: Scope = {
     ...{ since_ms, until_ms, leave: fresh.leave },
-    count() {},
+    count: null,
     choose: (objects, day) => fresh.choose(objects, `/${day}`, 'timed ones too'),
     isDue: () => true,
   }

@@ -1,6 +1,6 @@
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { utcDay } from '@tributary/domain/utc-day'
-import type { StoreDeps } from './look/look-deps.ts'
+import type { StoreDeps } from '../look/look-deps.ts'
 
 /** Apps whose tables a run compares. */
 const table_apps_max = 30

@@ -1,5 +1,5 @@
-import type { NamedObject } from './look/list-objects.ts'
-import { shortName } from './look/suspects.ts'
+import type { NamedObject } from '../look/list-objects.ts'
+import { shortName } from '../look/suspects.ts'
 
 /** Remembers names of audit objects that were compared, of those whose names show no hour. */
 export interface ComparedNames {

@@ -1,8 +1,8 @@
-import type { ReconcilerDeps } from './deps.ts'
-import { logDifferences } from './metrics.ts'
-import { createPace } from './pace.ts'
-import { reconcileRange } from './reconcile-range.ts'
-import { findOpenDays, postponeDay } from './stored-differences.ts'
+import type { ReconcilerDeps } from '../deps.ts'
+import { hourText, logDifferences } from '../metrics.ts'
+import { createPace } from '../pace.ts'
+import { reconcileRange } from '../reconcile-range.ts'
+import { findOpenDays, postponeDay } from '../stored-differences.ts'
 
 /** Days with differences that a run compares again. */
 const open_days_max = 5
@@ -21,6 +21,7 @@ export async function compareOpenDays(deps: ReconcilerDeps, signal: AbortSignal)
     } catch (error) {
       signal.throwIfAborted()
       await postponeDay(pool, day, now())
+      logger.error({ err: error, app_id: day.app_id, hour: hourText(day.day_ms) }, 'not compared')
       failures.push(error)
     }
   }
