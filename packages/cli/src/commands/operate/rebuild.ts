@@ -47,7 +47,7 @@ async function fromAudit({ dryRun = false, json }: RebuildOptions): Promise<void
   const { rebuildServerFromAudit } = await import('../../engines/rebuild-from-audit.ts')
   const { reading, unknown_reasons, end } = showReading(json !== true)
   const rebuilt = await rebuildServerFromAudit(dryRun, reading).finally(end)
-  const unknown = Object.keys(unknown_reasons).length > 0 && { unknown_reasons }
+  const unknown = unknown_reasons.size > 0 && { unknown_reasons: Object.fromEntries(unknown_reasons) }
   print({ json }, { ...rebuilt, ...unknown }, describe(rebuilt, unknown_reasons))
 }
 
@@ -56,11 +56,11 @@ function showReading(shown: boolean) {
   const format = ' {bar} {percentage}% | {words} | {replayed} events'
   const bar = shown && process.stderr.isTTY ? new SingleBar({ format, stream: process.stderr, hideCursor: true }) : null
   bar?.start(100, 0, { words: '', replayed: 0 })
-  const unknown_reasons: Record<string, number> = {}
+  const unknown_reasons = new Map<string, number>()
   const reading = {
     replayed: 0,
     doubt(reason: string, count = 1) {
-      if (count > 0) unknown_reasons[reason] = (unknown_reasons[reason] ?? 0) + count
+      if (count > 0) unknown_reasons.set(reason, (unknown_reasons.get(reason) ?? 0) + count)
     },
     reached(done: number, total: number, words: string) {
       const percent = total === 0 ? 100 : Math.floor((done * 100) / total)
@@ -70,9 +70,9 @@ function showReading(shown: boolean) {
   return { reading, unknown_reasons, end: () => bar?.stop() }
 }
 
-function describe({ tables, swapped }: RebuiltFromAudit, unknown_reasons: Record<string, number>): string {
+function describe({ tables, swapped }: RebuiltFromAudit, unknown_reasons: ReadonlyMap<string, number>): string {
   const differing = tables.filter(({ differs }) => differs)
-  const reasons = Object.entries(unknown_reasons).map(([reason, count]) => `  ${reason}  ${count}`)
+  const reasons = [...unknown_reasons].map(([reason, count]) => `  ${reason}  ${count}`)
   const lines = differing.map(({ name, rows }) => `${name}  differs from its ${rows} rows by the audit store`)
   const end = swapped ? 'The tables are those of the audit store now.' : 'No table was changed.'
   const agree = differing.length === 0 ? ['The tables agree with the audit store.'] : []

@@ -1,5 +1,4 @@
 import { hour_ms } from '@tributary/contracts/limits'
-import type { Suspects } from './suspects.ts'
 
 /** What differs of an app in an hour, in one store. Numbers are of the things of that store. */
 export interface Difference {
@@ -65,8 +64,13 @@ export interface Tallied {
   differences(): Difference[]
 }
 
+/** Decides by its name whether a fault of a store counts. */
+interface Counting {
+  counts(store: string, name: string): boolean
+}
+
 /** Counts by the hours of an app what a store should hold, and the faults that count. */
-export function tallied(app_id: string, store: string, suspects: Pick<Suspects, 'counts'>): Tallied {
+export function tallied(app_id: string, store: string, { counts }: Counting): Tallied {
   const byHour = new Map<number, { expected: number; missing: number; surplus: number; examples: string[] }>()
   const of = (at_ms: number) => {
     const hour = hourOf(at_ms)
@@ -75,7 +79,7 @@ export function tallied(app_id: string, store: string, suspects: Pick<Suspects, 
     return found
   }
   const note = (at_ms: number, what: 'missing' | 'surplus', { example, name = example, count = 1 }: Fault) => {
-    if (!suspects.counts(store, name)) return
+    if (!counts(store, name)) return
     const found = of(at_ms)
     found[what] += count
     if (found.examples.length < examples_max) found.examples.push(example)
