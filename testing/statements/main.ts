@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type RecordedStatement, readStatements, statements_file } from '@tributary/clickhouse/schema/statements'
-import { formOf } from './form.ts'
+import { coveringOf, wordsOf } from './words.ts'
 
 const help = `npm run statements [-- --check | --from FOLDER]
 
-Runs the tests with an embedded ClickHouse, and writes each form of statement that the product sends to it, once, to
-clickhouse/statements.jsonl, which \`tributary doctor --clickhouse\` tries on a server. A form that stands there already keeps
-its line; one that no test sends any more leaves. --from takes what a run of all tests left in the folder that
-TRIBUTARY_RECORD_STATEMENTS named. --check writes nothing, and ends with 1 where a form is not in the file.`
+Runs the tests with an embedded ClickHouse, and writes statements that the product sends to it to clickhouse/statements.jsonl,
+which \`tributary doctor --clickhouse\` tries on a server: of each file as few as have all the tables, columns, functions and
+settings that it names. --from takes what a run of all tests left in the folder that
+TRIBUTARY_RECORD_STATEMENTS named. --check writes nothing, and ends with 1 where a word of a file is not there.`
 
 const { values } = parseArgs({
   options: { from: { type: 'string' }, check: { type: 'boolean' }, help: { type: 'boolean' } },
@@ -35,35 +35,30 @@ async function recordInto(take: (folder: string) => void): Promise<void> {
   }
 }
 
-/** The shortest statement of each form that was recorded. */
-function readRecorded(folder: string): Map<string, RecordedStatement> {
+/** What was recorded, by the file that sent it. */
+function readRecorded(folder: string): Map<string, RecordedStatement[]> {
   const lines = readdirSync(folder).flatMap((name) => readFileSync(join(folder, name), 'utf8').trim().split('\n'))
-  const found = new Map<string, RecordedStatement>()
-  for (const line of lines) {
-    const statement = JSON.parse(line) as RecordedStatement
-    const form = formOf(statement)
-    const shortest = found.get(form)
-    if (shortest === undefined || statement.sql.length < shortest.sql.length) found.set(form, statement)
-  }
-  return found
+  return Map.groupBy(
+    lines.map((line) => JSON.parse(line) as RecordedStatement),
+    ({ by }) => by,
+  )
 }
 
-const byForm = () => new Map(readStatements().map((statement) => [formOf(statement), statement]))
-
 function write(folder: string): void {
-  const before = byForm()
-  const kept = [...readRecorded(folder)].map(([form, statement]) => ({
-    ...(before.get(form) ?? statement),
-    by: statement.by,
-  }))
-  const inOrder = kept.toSorted((a, b) => (a.by + formOf(a) < b.by + formOf(b) ? -1 : 1))
-  writeFileSync(statements_file, inOrder.map((statement) => `${JSON.stringify(statement)}\n`).join(''))
-  console.info(`${inOrder.length} forms of statements in ${statements_file}`)
+  const kept = [...readRecorded(folder)]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, some]) => coveringOf(some))
+  writeFileSync(statements_file, kept.map((statement) => `${JSON.stringify(statement)}\n`).join(''))
+  console.info(`${kept.length} statements in ${statements_file}`)
 }
 
 function check(folder: string): void {
-  const known = byForm()
-  const unknown = [...readRecorded(folder)].filter(([form]) => !known.has(form))
-  for (const [form, { by }] of unknown) console.error(`NOT RECORDED: ${by}: ${form}`)
-  if (unknown.length > 0) process.exitCode = 1
+  const known = Map.groupBy(readStatements(), ({ by }) => by)
+  for (const [by, some] of readRecorded(folder)) {
+    const words = (of: readonly RecordedStatement[]) => new Set(of.flatMap((one) => [...wordsOf(one)]))
+    const missing = words(some).difference(words(known.get(by) ?? []))
+    if (missing.size === 0) continue
+    console.error(`NOT RECORDED: ${by}: ${[...missing].join(', ')}`)
+    process.exitCode = 1
+  }
 }

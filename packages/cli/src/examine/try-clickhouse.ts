@@ -23,8 +23,7 @@ const help = {
 }
 
 /**
- * Makes the tables in a database of its own, sends each form of statement that Tributary sends (`clickhouse/statements.jsonl`), tries
- * that a repeated insert counts once in each table, and drops the database. Rows are those of tests. Touches nothing else.
+ * Makes the tables in a database of its own, sends the recorded statements (`clickhouse/statements.jsonl`), tries that a repeated insert counts once in each table, and drops the database. Rows are those of tests. Touches nothing else.
  */
 export function tryClickhouse(statements: readonly RecordedStatement[] = readStatements()): Promise<Check[]> {
   const names = [...clickhouseSettings, 'TRIBUTARY_CLICKHOUSE_REPLICATED', 'TRIBUTARY_CLICKHOUSE_CLUSTER'] as const
@@ -103,7 +102,7 @@ async function trySending(clickhouse: Clickhouse, statements: readonly RecordedS
     if (error !== null) refused.push(failed(`clickhouse: ${statement.by}`, `${shown}: ${error}`, help.statement))
   }
   if (refused.length > 0) return refused
-  return [passed('clickhouse statements', `all ${statements.length} forms that Tributary sends`)]
+  return [passed('clickhouse statements', `all ${statements.length} that are recorded`)]
 }
 
 async function send(clickhouse: Clickhouse, { kind, sql, params, row = '' }: RecordedStatement, token: string) {
