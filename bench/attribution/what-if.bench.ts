@@ -18,7 +18,7 @@ import { watchMemory } from '../process/peak-memory.ts'
 import { openEmbedded } from '../writer/engines.ts'
 import { batchOf, click_step_ms, installOf, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
 
-/** As the route has them. */
+/** The route has the same. */
 const [page_installs, batch_installs] = [1000, 2000]
 /** Installs of a batch of install-attributor. */
 const decided_at_once = 1000

@@ -48,7 +48,7 @@ export const bench: Bench = {
       }
       await validator.stop()
       await addWaiting(pool, waiting, resting)
-      // As PostgreSQL does by itself soon after so many changes; until then a look passes what was deleted.
+      // PostgreSQL does it by itself soon after so many changes; until then a look passes what was deleted.
       await pool.query('VACUUM ANALYZE due_receipts')
       const looked = await measureLooks(pool, waiting)
       const slowest = Math.max(looked.take_ms, looked.apps_ms, looked.long_waits_ms)

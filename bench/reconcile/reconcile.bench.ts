@@ -62,7 +62,7 @@ export const bench: Bench = {
               rows.push(
                 toEventRow(envelope, event, { topic: topics.eventsAccepted.name, partition: 0, offset: offset++ }),
               )
-        // What came twice was written once.
+        // The writer wrote duplicates once.
         if ((n / requests_of_object) % 100 < duplicates)
           await audit.putOnce(audit_key.replace('-b-', '-c-'), gzipSync(`${lines.join('\n')}\n`))
         lines = []

@@ -1,7 +1,7 @@
 /** A panel: what it shows, in which unit of Grafana, and its queries with their legends. */
 export interface Panel {
   title: string
-  /** What a reader sees in it, and what is unusual. */
+  /** Says what the panel shows, and which values are unusual. */
   meaning: string
   unit: 'reqps' | 'ops' | 'percentunit' | 's' | 'short' | 'bytes' | 'decbytes'
   kind?: 'timeseries' | 'stat'

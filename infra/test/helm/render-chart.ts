@@ -98,7 +98,7 @@ const entriesOf = (value: unknown): [unknown, unknown][] =>
 /** Variables of an inner block: it sees the outer ones, and those that it declares end with it. */
 const scoped = (outer: Variables): Variables => Object.create(outer)
 
-/** What `=` does: it changes the variable where it was declared. */
+/** `=` changes the variable where it was declared. */
 function assign(variables: Variables, name: string, value: unknown): void {
   let at = variables
   while (!Object.hasOwn(at, name)) at = Object.getPrototypeOf(at)

@@ -3,7 +3,7 @@ import { parse, stringify } from 'yaml'
 
 type Map = Record<string, unknown>
 
-/** What Go takes for false: also nothing, 0, and what is empty. */
+/** Go also takes nothing, 0, and empty values for false. */
 export const isTrue = (value: unknown): boolean =>
   Array.isArray(value)
     ? value.length > 0

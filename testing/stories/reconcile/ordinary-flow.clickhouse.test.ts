@@ -9,22 +9,22 @@ import { noteLog } from '@tributary/erasure/unread-events'
 import { runRetention } from '@tributary/retention/run-retention'
 import { createSettler } from '@tributary/tables/settled/settler'
 import { changeCompany } from '@tributary/tenancy/companies/tenants'
-import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
+import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import type { TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { memoryKeyValue } from '@tributary/testing/twins/memory-key-value'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import type { Pool } from 'pg'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { loseEvents, type Tenant, type World } from '../replay/replay-world.ts'
 import {
   dropped,
   hourOf,
   masterKeys,
   objectsBelow,
-  openOwnPool,
   openReconciler,
   type Reconciler,
+  reconcileStage,
   send,
   start_ms,
 } from './reconcile-world.ts'
@@ -36,23 +36,10 @@ let own: Pool
 let world: World
 let reconciler: Reconciler
 let tenants: [Tenant, Tenant]
-beforeAll(async () => {
-  ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
-  own = await openOwnPool(postgres)
+const stage = reconcileStage()
+beforeEach(() => {
+  ;({ clickhouse, postgres, own, world, reconciler, tenants } = stage)
 })
-afterAll(async () => {
-  await own.end()
-  await Promise.all([clickhouse.close(), postgres.close()])
-})
-beforeEach(async () => {
-  await loseEvents(clickhouse, () => false)
-  await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
-  world = await openWorld({ clickhouse, pool: postgres.pool })
-  world.clock.now_ms = start_ms
-  reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
-  tenants = [await world.newTenant(), await world.newTenant()]
-})
-afterEach(() => world.close())
 
 /** Neither who asks nor the job finds anything, on which day ever. */
 async function expectNone(since_ms = start_ms) {

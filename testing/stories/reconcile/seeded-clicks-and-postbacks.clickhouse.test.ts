@@ -7,41 +7,25 @@ import type { PostbackReceived } from '@tributary/contracts/postback/received'
 import { utcDay } from '@tributary/domain/utc-day'
 import { archiveClicks } from '@tributary/tables/attribution/click-archive'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
-import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
-import type { Pool } from 'pg'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
-import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
-import { hourOf, objectsBelow, openOwnPool, openReconciler, type Reconciler } from './reconcile-world.ts'
+import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { beforeEach, expect, test } from 'vitest'
+import type { Tenant, World } from '../replay/replay-world.ts'
+import { hourOf, objectsBelow, type Reconciler, reconcileStage } from './reconcile-world.ts'
 
 let clickhouse: TestClickhouse
-let postgres: TestPostgres
-let own: Pool
 let world: World
 let reconciler: Reconciler
 let tenants: Tenant[]
-beforeAll(async () => {
-  ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
-  own = await openOwnPool(postgres)
-})
-afterAll(async () => {
-  await own.end()
-  await Promise.all([clickhouse.close(), postgres.close()])
-})
-beforeEach(async () => {
-  await loseEvents(clickhouse, () => false)
-  await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
-  world = await openWorld({ clickhouse, pool: postgres.pool })
-  world.clock.now_ms = start_ms + 1000
-  reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
-  tenants = [await world.newTenant(), await world.newTenant()]
-})
-afterEach(() => world.close())
 
 /** The engine drops clicks of 90 days ago by its own clock. */
 const day = utcDay(Date.now() - 2 * day_ms)
 const start_ms = Date.parse(`${day}T09:20:00Z`)
 const folder = day.replaceAll('-', '/')
+
+const stage = reconcileStage(start_ms + 1000)
+beforeEach(() => {
+  ;({ clickhouse, world, reconciler, tenants } = stage)
+})
 
 const absent = { ad_group: null, creative: null, ext_click_id: null, deep_link: null, country: null }
 const subs = { sub1: null, sub2: null, sub3: null, sub4: null, sub5: null, lookback_hours: null }

@@ -2,45 +2,23 @@ import { gunzipSync, gzipSync } from 'node:zlib'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { hour_ms } from '@tributary/contracts/limits'
 import { createSettler } from '@tributary/tables/settled/settler'
-import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
-import { openTestPostgres, type TestPostgres } from '@tributary/testing/engines/test-postgres'
-import type { Pool } from 'pg'
+import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import type { TestPostgres } from '@tributary/testing/engines/test-postgres'
 import { pino } from 'pino'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { loseEvents, openWorld, type Tenant, type World } from '../replay/replay-world.ts'
-import {
-  hourOf,
-  objectsBelow,
-  openOwnPool,
-  openReconciler,
-  type Reconciler,
-  send,
-  start_ms,
-} from './reconcile-world.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { Tenant, World } from '../replay/replay-world.ts'
+import { hourOf, objectsBelow, type Reconciler, reconcileStage, send, start_ms } from './reconcile-world.ts'
 
 let clickhouse: TestClickhouse
 let postgres: TestPostgres
-let own: Pool
 let world: World
 let reconciler: Reconciler
 let tenant: Tenant
-beforeAll(async () => {
-  ;[clickhouse, postgres] = await Promise.all([openTestClickhouse(), openTestPostgres()])
-  own = await openOwnPool(postgres)
+const stage = reconcileStage()
+beforeEach(() => {
+  ;({ clickhouse, postgres, world, reconciler } = stage)
+  tenant = stage.tenants[0]
 })
-afterAll(async () => {
-  await own.end()
-  await Promise.all([clickhouse.close(), postgres.close()])
-})
-beforeEach(async () => {
-  await loseEvents(clickhouse, () => false)
-  await postgres.pool.query('TRUNCATE reconcile_differences, reconciled_hours')
-  world = await openWorld({ clickhouse, pool: postgres.pool })
-  world.clock.now_ms = start_ms
-  reconciler = openReconciler({ world, clickhouse, pool: own, asking: postgres.pool })
-  tenant = await world.newTenant()
-})
-afterEach(() => world.close())
 
 /** Three requests of three events each in two hours, written. */
 async function sendSome(): Promise<string[]> {
