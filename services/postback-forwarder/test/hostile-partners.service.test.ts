@@ -73,7 +73,8 @@ test('partners that reset, hang, flood, redirect, ask for years, break TLS or mo
     })
   }, patient)
   expect(reached).toBe(0)
-  expect(flooded).toBeLessThan(20 * 4e6)
+  // Of 1 GB each of the 20 leaves at most what the kernel buffers of a connection hold: some 4 MiB to send, 6 to receive.
+  expect(flooded).toBeLessThan(20 * 12e6)
   const { rows } = await pool.query(
     `SELECT min(next_try_ms - ${clock_ms})::float8 AS soonest FROM due_postbacks WHERE partner = 'later' AND tries > 0 AND NOT leased`,
   )
