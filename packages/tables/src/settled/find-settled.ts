@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { textLiteral } from '@tributary/clickhouse/literals'
+import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { addDays, daysBetween } from './days.ts'
 import { type FigureName, figureOf } from './figures.ts'
 import { type CohortName, type CohortPair, cohortFigures } from './sql/cohorts.ts'
@@ -22,70 +22,125 @@ export interface SettledDays {
   live_days: string[]
 }
 
-/**
- * Which days of a range are settled: those whose settled row has the stamp of today. Call it before the statement that reads
- * the figures.
- */
-export async function findSettled(
-  clickhouse: Statements,
-  name: FigureName,
-  { app_id, from, to }: DayRange,
-): Promise<SettledDays> {
-  const { table, source } = figureOf(name)
-  const rows = await clickhouse.query<{ day: string }>(
-    `SELECT toString(date) AS day
-     FROM (
-       SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled FROM report_stamps_v1
-       WHERE app_id = {app_id:String} AND source = ${textLiteral(source)} AND day >= {from:Date} AND day < {to:Date} GROUP BY date
-       UNION ALL
-       SELECT day AS date, toUInt64(0) AS present, max(stamp) AS settled FROM ${table}
-       WHERE app_id = {app_id:String} AND day >= {from:Date} AND day < {to:Date} GROUP BY date
-     )
-     GROUP BY date HAVING max(present) > 0 AND max(present) = max(settled) ORDER BY date`,
-    { app_id, from, to },
-  )
-  const settled = new Set(rows.map(({ day }) => day))
-  const days = daysBetween(from, to)
-  return { settled_days: [...settled], live_days: days.filter((day) => !settled.has(day)) }
-}
-
 /** Pairs of a range of install days, each in one of the lists. */
 export interface SettledCohorts {
   settled: CohortPair[]
   live: CohortPair[]
 }
 
+type Range = Omit<DayRange, 'app_id'>
+interface CohortRange extends Range {
+  name: CohortName
+  /** Days since the install. */
+  numbers: readonly number[]
+}
+
+/** Which days of a range are settled: those whose settled row has the stamp of today. */
+export async function findSettled(
+  clickhouse: Statements,
+  name: FigureName,
+  { app_id, ...range }: DayRange,
+): Promise<SettledDays> {
+  const { figures } = await findAllSettled(clickhouse, app_id, { figures: { [name]: range } })
+  return figures(name)
+}
+
 /**
  * Which pairs of a day of install and a number of days are settled. A settled pair has a row also when no
- * install was retained. Call it before the statement that reads the figures.
+ * install was retained.
  */
 export async function findSettledCohorts(
   clickhouse: Statements,
   name: CohortName,
-  { app_id, from, to, numbers }: DayRange & { numbers: readonly number[] },
+  { app_id, ...range }: DayRange & { numbers: readonly number[] },
 ): Promise<SettledCohorts> {
-  const { table, source } = cohortFigures[name]
-  const params = { app_id, from, to, last: addDays(to, Math.max(0, ...numbers)), numbers }
-  const rows = await clickhouse.query<{ kind: string; day: string; n: number; stamp: number }>(
-    `SELECT toString(source) AS kind, toString(t.day) AS day, toUInt16(0) AS n, sum(rows) AS stamp FROM report_stamps_v1 AS t
-     WHERE app_id = {app_id:String} AND source IN (${textLiteral(source)}, 'activity') AND t.day >= {from:Date} AND t.day <= {last:Date}
-     GROUP BY source, t.day
-     UNION ALL
-     SELECT 'settled' AS kind, toString(t.day) AS day, n, max(t.stamp) AS stamp FROM ${table} AS t
-     WHERE app_id = {app_id:String} AND t.day >= {from:Date} AND t.day < {to:Date} AND n IN {numbers:Array(UInt16)}
-     GROUP BY t.day, n`,
-    params,
+  return (await findAllSettled(clickhouse, app_id, { figures: {}, cohorts: { name, ...range } })).cohorts
+}
+
+/** What is settled of figures, each of days of its own, and of cohorts. */
+export interface AskedSettled {
+  figures: Partial<Record<FigureName, Range>>
+  cohorts?: CohortRange | undefined
+}
+
+/**
+ * The same of several figures, found by one statement. Call it before the statement that reads the figures. Of a figure that was not
+ * asked for no day is settled, and none is live.
+ */
+export async function findAllSettled(clickhouse: Statements, app_id: string, { figures, cohorts }: AskedSettled) {
+  const ranges = Object.entries(figures) as [FigureName, Range][]
+  const stampOf = await readStamps(clickhouse, app_id, ranges, cohorts)
+  const days = new Map(
+    ranges.map(([name, { from, to }]) => {
+      const { source } = figureOf(name)
+      const isSettled = (day: string) =>
+        stampOf(source, day) > 0 && stampOf(source, day) === stampOf(settledOf(name), day)
+      const { settled = [], live = [] } = Object.groupBy(daysBetween(from, to), (day) =>
+        isSettled(day) ? 'settled' : 'live',
+      )
+      return [name, { settled_days: settled, live_days: live }]
+    }),
   )
-  const stamps = new Map(rows.map(({ kind, day, n, stamp }) => [`${kind}/${day}/${n}`, stamp]))
-  const stampOf = (kind: string, day: string, n = 0) => stamps.get(`${kind}/${day}/${n}`) ?? 0
   const found: SettledCohorts = { settled: [], live: [] }
-  for (const day of daysBetween(from, to)) {
-    const installs = stampOf(source, day)
+  for (const day of cohorts === undefined ? [] : daysBetween(cohorts.from, cohorts.to)) {
+    const { name, numbers } = cohorts!
+    const installs = stampOf(cohortFigures[name].source, day)
     for (const n of numbers) {
       const present = installs + stampOf('activity', addDays(day, n)) + stampOf('activity', addDays(day, n + 1))
-      const is_settled = present > 0 && stampOf('settled', day, n) === present
+      const is_settled = present > 0 && stampOf(settledOf(name), day, n) === present
       found[is_settled ? 'settled' : 'live'].push({ day, n })
     }
   }
-  return found
+  return {
+    figures: (name: FigureName): SettledDays => days.get(name) ?? { settled_days: [], live_days: [] },
+    cohorts: found,
+  }
+}
+
+const settledOf = (name: FigureName | CohortName) => `settled ${name}`
+
+/** The stamps of days, by source, and those of settled rows, by `settledOf`; 0 where there is none. */
+async function readStamps(
+  clickhouse: Statements,
+  app_id: string,
+  figures: readonly (readonly [FigureName, Range])[],
+  cohorts: CohortRange | undefined,
+) {
+  const ranges = [...figures.map(([, range]) => range), ...(cohorts === undefined ? [] : [cohorts])]
+  if (ranges.every(({ from, to }) => from >= to)) return () => 0
+  const sources = figures.map(([name]) => figureOf(name).source)
+  if (cohorts !== undefined) sources.push(cohortFigures[cohorts.name].source, 'activity')
+  const inDays = ({ from, to }: Range) =>
+    `app_id = {app_id:String} AND t.day >= ${textLiteral(from)} AND t.day < ${textLiteral(to)}`
+  const all = {
+    from: ranges.map(({ from }) => from).toSorted()[0]!,
+    to: addDays(
+      ranges
+        .map(({ to }) => to)
+        .toSorted()
+        .at(-1)!,
+      Math.max(0, ...(cohorts?.numbers ?? [])) + 1,
+    ),
+  }
+  const rows = await clickhouse.query<{ kind: string; day: string; n: number; stamp: number }>(
+    [
+      `SELECT toString(source) AS kind, toString(t.day) AS day, toUInt16(0) AS n, sum(rows) AS stamp FROM report_stamps_v1 AS t
+       WHERE ${inDays(all)} AND source IN (${textLiterals([...new Set(sources)])}) GROUP BY source, t.day`,
+      ...figures.map(
+        ([name, range]) => `
+       SELECT ${textLiteral(settledOf(name))} AS kind, toString(t.day) AS day, toUInt16(0) AS n, max(t.stamp) AS stamp FROM ${figureOf(name).table} AS t
+       WHERE ${inDays(range)} GROUP BY t.day`,
+      ),
+      ...(cohorts === undefined
+        ? []
+        : [
+            `
+       SELECT ${textLiteral(settledOf(cohorts.name))} AS kind, toString(t.day) AS day, n, max(t.stamp) AS stamp FROM ${cohortFigures[cohorts.name].table} AS t
+       WHERE ${inDays(cohorts)} AND n IN {numbers:Array(UInt16)} GROUP BY t.day, n`,
+          ]),
+    ].join(' UNION ALL'),
+    { app_id, ...(cohorts && { numbers: cohorts.numbers }) },
+  )
+  const stamps = new Map(rows.map(({ kind, day, n, stamp }) => [`${kind}/${day}/${n}`, stamp]))
+  return (kind: string, day: string, n = 0) => stamps.get(`${kind}/${day}/${n}`) ?? 0
 }

@@ -139,7 +139,7 @@ const partSql = ({ by, group }: Asked, figures: Figures, from: string) => `
 const arrayOf = (type: string, values: readonly string[]) => `CAST([${values.join(', ')}], 'Array(${type})')`
 
 function partsSql(asked: Asked): string[] {
-  const { days, passes, hasClicks, hasCosts, factors } = asked
+  const { by, days, passes, hasClicks, hasCosts, factors } = asked
   const campaigns = (name: 'campaigns' | 'clicks') => `(SELECT date AS on, * FROM (${campaignRows(name, asked)}
   ) WHERE ${passes})`
   const installs = partSql(
@@ -147,6 +147,12 @@ function partsSql(asked: Asked): string[] {
     { fresh: 'sum(installs)', again: 'sum(reinstalls)', of_flagged: 'sum(fraud_flagged)' },
     campaigns('campaigns'),
   )
+  // Costs are rows beside those of money, so that factors are joined once.
+  const empty = 'toUInt64(0) AS number, toUInt16(0) AS age, toUInt64(0) AS purchases, toUInt8(0) AS paid'
+  const spent = `
+    SELECT on, ${listOf(by)}money_day, code, amount, toInt64(0) AS micros, number, age, purchases, paid, 0 AS is_cost FROM (${moneySql(asked)})`
+  const costs = `
+    SELECT on, ${listOf(by)}on AS money_day, code, toInt64(0) AS amount, micros, ${empty}, 1 AS is_cost FROM (${costsSql(passes)})`
   const money = partSql(
     asked,
     {
@@ -157,17 +163,10 @@ function partsSql(asked: Asked): string[] {
         'Int256',
         days.map((n) => `sumIf(amount * factor, age <= ${Number(n)})`),
       ),
+      ...(hasCosts && { uploads: 'sum(is_cost)', spent: 'sum(toInt128(micros) * factor)' }),
     },
-    `(${moneySql(asked)}
+    `(${hasCosts ? `${spent} UNION ALL ${costs}` : moneySql(asked)}
     ) AS money
-    LEFT JOIN (${factorsSql(factors)}
-    ) AS factors USING (money_day, code)`,
-  )
-  const costs = partSql(
-    asked,
-    { uploads: 'count()', spent: 'sum(toInt128(micros) * factor)' },
-    `(SELECT *, on AS money_day FROM (${costsSql(passes)})
-    ) AS costs
     LEFT JOIN (${factorsSql(factors)}
     ) AS factors USING (money_day, code)`,
   )
@@ -175,7 +174,6 @@ function partsSql(asked: Asked): string[] {
     ...[installs, money],
     ...(days.some((n) => n > 0) ? [retainedPart(asked)] : []),
     ...(hasClicks ? [partSql(asked, { of_clicks: 'sum(clicks)' }, campaigns('clicks'))] : []),
-    ...(hasCosts ? [costs] : []),
   ]
 }
 

@@ -4,7 +4,7 @@ import { default_dimensions } from '@tributary/contracts/report-parameters'
 import { daysOf } from '@tributary/contracts/reports'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
 import type { FigureName } from '@tributary/tables/settled/figures'
-import { type DayRange, findSettled, findSettledCohorts } from '@tributary/tables/settled/find-settled'
+import { findAllSettled } from '@tributary/tables/settled/find-settled'
 import { activityDays, type CohortPair } from '@tributary/tables/settled/sql/cohorts'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
 import { factorsOf } from '../money/factors.ts'
@@ -90,27 +90,36 @@ async function findSettledParts(
   { list, days: ns, hasClicks, takenMoney }: Pick<Asked, 'list' | 'days' | 'hasClicks' | 'takenMoney'>,
   { first_day, last_day, money }: Days,
 ) {
-  const window = { app_id, from: first_day, to: addDays(last_day, 1) }
-  const find = async (name: FigureName, range: DayRange) =>
-    list === null ? [] : (await findSettled(clickhouse, name, range)).settled_days
-  const numbers = ns.filter((n) => n > 0)
-  const pairs = daysBetween(window.from, window.to).flatMap((day) => numbers.map((n) => ({ day, n })))
-  const cohorts =
-    list === null || numbers.length === 0
-      ? { settled: [], live: pairs }
-      : await findSettledCohorts(clickhouse, 'campaign_cohorts', { ...window, numbers })
+  const window = { from: first_day, to: addDays(last_day, 1) }
   const money_days = money.map(({ day }) => day)
-  const [from, last] = [money_days[0], money_days.at(-1)]
-  const earned =
-    takenMoney !== undefined || from === undefined || last === undefined
-      ? []
-      : await find('earnings', { app_id, from, to: addDays(last, 1) })
+  const [first_money, last_money] = [money_days[0], money_days.at(-1)]
+  const ofMoney = takenMoney === undefined && first_money !== undefined && last_money !== undefined
+  const numbers = ns.filter((n) => n > 0)
+  const settled = await findAllSettled(
+    clickhouse,
+    app_id,
+    list === null
+      ? { figures: {} }
+      : {
+          figures: {
+            campaigns: window,
+            ...(hasClicks && { clicks: window }),
+            ...(ofMoney && { earnings: { from: first_money, to: addDays(last_money, 1) } }),
+          },
+          ...(numbers.length > 0 && { cohorts: { name: 'campaign_cohorts', ...window, numbers } }),
+        },
+  )
+  const divided = (name: FigureName, days: readonly string[]) => {
+    const found = new Set(settled.figures(name).settled_days)
+    return { settled: days.filter((day) => found.has(day)), live: days.filter((day) => !found.has(day)) }
+  }
   const days = daysBetween(window.from, window.to)
-  const [campaigns, clicks] = [await find('campaigns', window), hasClicks ? await find('clicks', window) : []]
+  const cohorts =
+    list === null ? { settled: [], live: days.flatMap((day) => numbers.map((n) => ({ day, n }))) } : settled.cohorts
   const lists = {
-    campaigns: { settled: campaigns, live: days.filter((day) => !campaigns.includes(day)) },
-    clicks: { settled: clicks, live: days.filter((day) => !clicks.includes(day)) },
-    earnings: { settled: earned, live: money_days.filter((day) => !earned.includes(day)) },
+    campaigns: divided('campaigns', days),
+    clicks: divided('clicks', days),
+    earnings: divided('earnings', money_days),
   }
   const isRead = ({ settled, live }: { settled: readonly unknown[]; live: readonly unknown[] }) => ({
     settled: settled.length > 0,
