@@ -35,6 +35,14 @@ test('the pinned root is that of Apple, and trusts the certificates that Apple s
   expect(await verifyJws([root!])(apple.sign(appleTransaction(), { alg: 'ES256', x5c }))).toBe('bad_signature')
 })
 
+test('the root of receipts from before StoreKit 2 proves no transaction', async () => {
+  const [leaf, intermediate] = readAppleRoots(join(import.meta.dirname, 'apple-receipt-chain.pem'))
+  const root = readAppleRoots()[1]!
+  const x5c = [leaf!, intermediate!, root].map(({ raw }) => raw.toString('base64'))
+  const jws = apple.sign(appleTransaction({ signedDate: Date.parse('2016-07-23T06:21:11Z') }), { alg: 'ES256', x5c })
+  expect(await verifyJws(readAppleRoots())(jws)).toBe('untrusted_chain')
+})
+
 const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 const [header = '', payload = '', signature = ''] = signed.split('.')
 const other = createAppleAuthority()

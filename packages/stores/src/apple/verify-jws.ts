@@ -105,7 +105,8 @@ class Verifier extends SignedDataVerifier {
   constructor(roots: readonly X509Certificate[]) {
     // App and environment are compared later, with all that the payload says at hand (docs/receipts.md#what-is-checked).
     super([], false, Environment.SANDBOX, '')
-    this.roots = roots
+    // Apple signs each JWS below its elliptic root; the RSA one is for receipts from before StoreKit 2.
+    this.roots = roots.filter(({ publicKey }) => publicKey.asymmetricKeyType === 'ec')
   }
 
   verify<T extends Dated>(jws: string, kind: SignedKind<T>): Promise<T> {
