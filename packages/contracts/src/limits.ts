@@ -4,6 +4,7 @@ import { costLimits } from './costs/cost-limits.ts'
 import { partnerLimits } from './partner/partner-limits.ts'
 import { receiptLimits } from './receipt/receipt-limits.ts'
 import { reportLimits } from './report-limits.ts'
+import { traceLimits } from './trace-limits.ts'
 
 /** Milliseconds of an hour, and of a day of 24 hours. */
 export const hour_ms = 3600 * 1000
@@ -20,6 +21,7 @@ export const limits = {
   ...costLimits,
   ...partnerLimits,
   ...receiptLimits,
+  ...traceLimits,
   /** What needs attention (docs/people.md#what-needs-attention): a consumer that is so far behind, */
   attention_lag_ms: 5 * 60 * 1000,
   /** a part of a quota above this, */

@@ -21,6 +21,8 @@ import { every } from '@tributary/service-kit/service/every'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import type { Settings } from '@tributary/service-kit/settings/read-settings'
 import type { SettingName } from '@tributary/service-kit/settings/settings'
+import { traceClickhouse } from '@tributary/service-kit/traces/trace-clickhouse'
+import { traceBroker } from '@tributary/service-kit/traces/trace-log'
 import { redecisionsResource } from '@tributary/tables/attribution/postgres-redecisions'
 import { stampsResource } from '@tributary/tables/raw/stamps'
 import { postbackKeysResource } from '@tributary/tenancy/postbacks/postback-keys'
@@ -136,7 +138,7 @@ async function openAnalytics(data_dir: string, disk: DiskWatch, service: Service
   onClose('merge switch', () => switching.close())
   checks.analytics = () => clickhouse.checkHealth()
   await migrateClickhouse({ clickhouse })
-  return clickhouse
+  return traceClickhouse(clickhouse, service.traces)
 }
 
 async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<Broker> {
@@ -154,7 +156,7 @@ async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
   await broker.applyTopics([...allTopics, ...allTopics.map(deadLetterTopic)])
-  return broker
+  return traceBroker(broker, service.traces)
 }
 
 async function openCounters(dir: string, { now, onClose, checks }: Service): Promise<KeyValue> {

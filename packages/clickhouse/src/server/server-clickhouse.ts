@@ -26,6 +26,8 @@ export interface ServerOptions {
   max_open_connections: number
   /** Each question sees all that any replica has acknowledged, as look-ups of a consumer must. False by default. */
   complete_reads?: boolean
+  /** Headers of each statement, which name its trace. */
+  traceHeaders?: (() => Record<string, string>) | undefined
   logger?: { info(fields: object, message: string): void; warn(fields: object, message: string): void }
 }
 
@@ -39,7 +41,7 @@ const insert_ms_max = 600_000
  * it comes back without us. Calls throw CodedError `unavailable` for what passes by itself, else the engine's error.
  */
 export async function openClickhouseServer(options: ServerOptions): Promise<Clickhouse> {
-  const { url, database = 'tributary', query_timeout_ms, logger } = options
+  const { url, database = 'tributary', query_timeout_ms, traceHeaders, logger } = options
   const agent = serverAgent(options)
   const client = createClient({
     url,
@@ -85,6 +87,7 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
         query: sql,
         format: 'JSONEachRow',
         abort_signal,
+        ...tracedBy(traceHeaders),
         clickhouse_settings: readSettings(query_timeout_ms),
         ...(params && { query_params: params }),
       })
@@ -99,7 +102,7 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
     stream: (sql, asked) =>
       run(async (abort_signal) => {
         const synced = await syncAlways(sql, abort_signal)
-        const { stream, headers } = await streamAnswer(client, sql, asked)
+        const { stream, headers } = await streamAnswer(client, sql, { ...asked, ...tracedBy(traceHeaders) })
         synced.requireSameServer(headers)
         return stream
       }, insert_ms_max),
@@ -113,7 +116,7 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
             // Names the insert for `isInserting`; two of the same name the server would not run at once.
             query_id: `${token}/${randomUUID()}`,
             abort_signal,
-            http_headers: headers,
+            http_headers: { ...traceHeaders?.(), ...headers },
             clickhouse_settings: { ...insertTexts, insert_deduplication_token: token },
           })
           await buffer(stream)
@@ -127,7 +130,7 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
         const named = name !== undefined && { query_id: `${name}/${randomUUID()}` }
         // A server goes on with what its client gave up, and statements that are tried again would pile up there.
         const clickhouse_settings = { max_execution_time: Math.ceil(timeout_ms / 1000) }
-        await client.command({ query: sql, abort_signal, clickhouse_settings, ...named })
+        await client.command({ query: sql, abort_signal, clickhouse_settings, ...named, ...tracedBy(traceHeaders) })
       }, timeout_ms)
     },
     async checkHealth() {
@@ -151,6 +154,9 @@ export async function openClickhouseServer(options: ServerOptions): Promise<Clic
   }
   return clickhouse
 }
+
+const tracedBy = (traceHeaders: ServerOptions['traceHeaders']) =>
+  traceHeaders === undefined ? {} : { http_headers: traceHeaders() }
 
 /** Values as they stand in a URL. */
 const insertTexts = Object.fromEntries(Object.entries(insertSettings).map(([name, value]) => [name, String(value)]))

@@ -9,11 +9,12 @@ const error_bytes_max = 32 * 1024
 export async function streamAnswer(
   client: ClickHouseClient,
   sql: string,
-  { format, signal }: StreamOptions,
+  { format, signal, http_headers }: StreamOptions & { http_headers?: Record<string, string> },
 ): Promise<{ stream: Readable; headers: Record<string, string | string[] | undefined> }> {
   const { stream, response_headers: headers } = await client.exec({
     query: `${sql} FORMAT ${format}`,
     abort_signal: signal,
+    ...(http_headers && { http_headers }),
     clickhouse_settings: {
       readonly: '2',
       wait_end_of_query: 0,

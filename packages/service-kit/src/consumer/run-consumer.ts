@@ -4,6 +4,8 @@ import { Mutex, Semaphore } from 'async-mutex'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { MisfitTroubles } from '../service/misfit-troubles.ts'
+import { traceBatch } from '../traces/trace-log.ts'
+import type { Traces } from '../traces/traces.ts'
 import { type BatchContext, type CrashStep, type Decoded, decodeBatch, handleBatch } from './batch.ts'
 import type { ConsumerDefinition, FetchSizes } from './define-consumer.ts'
 import { withHandOver } from './hand-over.ts'
@@ -48,6 +50,7 @@ export interface RunConsumerOptions<T> {
   reread?: boolean
   /** Keeps the misfits that were found, for `/health`. */
   misfits?: MisfitTroubles
+  traces?: Traces | undefined
   /** Pauses between tries while a dependency is away. */
   pauses?: RetryPauses
   /** For tests: called after each numbered step of a batch. If it throws, that is the crash. */
@@ -74,7 +77,7 @@ interface PartitionWork {
  * again unchanged after a crash. Rejects when the topic or its dead-letter topic is missing.
  */
 export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<RunningConsumer> {
-  const { consumer, registry, now } = options
+  const { consumer, registry, now, traces } = options
   const broker = withHandOver(options.broker, consumer, options.logger)
   await broker.partitionCount(consumer.topic.name)
   await broker.partitionCount(deadLetterTopic(consumer.topic).name)
@@ -136,7 +139,7 @@ export async function runConsumer<T>(options: RunConsumerOptions<T>): Promise<Ru
       return 0
     }
     const end = metrics.batch.startTimer({ consumer: consumer.name })
-    await handleBatch(context, chunk, progress, take)
+    await traceBatch(traces, consumer, chunk.partition, take, () => handleBatch(context, chunk, progress, take))
     end()
     return take.records.length
   }

@@ -6,7 +6,7 @@ import type { ConsumerDefinition } from './define-consumer.ts'
 import { gatedConsumer } from './gated-consumer.ts'
 import { type RunConsumerOptions, runConsumer } from './run-consumer.ts'
 
-type Context = Pick<Service, 'logger' | 'registry' | 'now' | 'onClose'> &
+type Context = Pick<Service, 'logger' | 'registry' | 'now' | 'onClose' | 'traces'> &
   Pick<Surroundings, 'disk'> & { broker: Broker }
 type Options = { misfits: MisfitTroubles } & Pick<RunConsumerOptions<unknown>, 'reread' | 'crash'>
 
@@ -16,7 +16,7 @@ type Options = { misfits: MisfitTroubles } & Pick<RunConsumerOptions<unknown>, '
  */
 export async function startConsumers(
   consumers: readonly ConsumerDefinition<unknown>[],
-  { broker, logger, registry, now, onClose, disk }: Context,
+  { broker, logger, registry, now, onClose, disk, traces }: Context,
   options: Options,
 ): Promise<void> {
   for (const definition of consumers) {
@@ -26,7 +26,7 @@ export async function startConsumers(
     if (tombstones !== undefined && appOf === undefined)
       throw new Error(`The consumer ${name} pins tombstones and does not tell the apps of its records.`)
     const consumer = disk === undefined ? definition : gatedConsumer(definition, disk)
-    const running = await runConsumer({ broker, consumer, logger, registry, now, ...options })
+    const running = await runConsumer({ broker, consumer, logger, registry, now, traces, ...options })
     onClose(consumer.name, () => running.close())
   }
 }

@@ -5,6 +5,8 @@ import { limits } from '@tributary/contracts/limits'
 import { normalAddress } from '@tributary/contracts/networks'
 import Fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
+import { traceRequests } from '../traces/trace-requests.ts'
+import type { Traces } from '../traces/traces.ts'
 import { collectRoutes } from './allowed-methods.ts'
 import { answerErrors, errorBody } from './answer-errors.ts'
 import { clientAddress, networkList } from './client-address.ts'
@@ -17,6 +19,7 @@ export interface HttpAppOptions {
   logger: Logger
   /** Addresses or CIDR ranges of proxies whose `X-Forwarded-For` is trusted; none by default. */
   trusted_proxies?: readonly string[]
+  traces?: Traces | undefined
   /** Replaces some of `limits`, for tests. */
   patience?: Partial<Patience>
 }
@@ -43,7 +46,7 @@ declare module 'fastify' {
  * An HTTP app with the defaults of every surface: request ids, `nosniff`, coded JSON errors, 404 and 405, explicit timeouts.
  * Bodies come as a Buffer in `request.body` (undefined without one): signatures are checked over exact bytes.
  */
-export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAppOptions): FastifyInstance {
+export function createHttpApp({ logger, trusted_proxies = [], traces, patience }: HttpAppOptions): FastifyInstance {
   const bounds: Patience = { ...limits, ...patience }
   const refusals = connectionRefusals((path) => allowedMethods(path))
   const app = openFastify(logger, bounds, refusals.refuse)
@@ -54,6 +57,7 @@ export function createHttpApp({ logger, trusted_proxies = [], patience }: HttpAp
   // RFC 9110 10.1.1 lets a server ignore an expectation that it does not know. Node would refuse it without a code.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   closeInTime(app, bounds.drain_ms_max)
+  if (traces !== undefined) traceRequests(app, traces)
   addClientAddress(app, trusted_proxies)
   warnOfUnknownProxies(app, trusted_proxies, logger)
   app.removeAllContentTypeParsers()

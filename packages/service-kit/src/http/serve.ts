@@ -34,11 +34,11 @@ type Serves = Omit<Service, 'registry'> & Pick<HealthDeps, 'registry'>
  */
 export async function serve(
   config: HttpConfig,
-  { logger, registry, elapsed, onClose, checks, troubles }: Serves,
+  { logger, registry, elapsed, onClose, checks, troubles, traces }: Serves,
   register: (app: FastifyInstance, health: Health) => Promise<void>,
   needs: HealthDeps['needs'] = [],
 ): Promise<Serving> {
-  const app = createHttpApp({ logger, trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES })
+  const app = createHttpApp({ logger, trusted_proxies: config.TRIBUTARY_TRUSTED_PROXIES, traces })
   const health = createHealth({ checks, now: elapsed, registry, troubles, needs })
   health.routes(app)
   await register(app, health)

@@ -3,6 +3,7 @@ import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
 import { openClickhouseServer } from '@tributary/clickhouse/server'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
+import { traceClickhouse, traceHeaders } from '../traces/trace-clickhouse.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
 import type { Resource } from './resource.ts'
 
@@ -22,7 +23,7 @@ const max_open_connections = 16
  */
 export async function openClickhouse(
   config: ClickhouseConfig,
-  { logger, onClose, checks }: Service,
+  { logger, onClose, checks, traces }: Service,
   { complete_reads = false } = {},
 ): Promise<Clickhouse> {
   const clickhouse = await openClickhouseServer({
@@ -31,13 +32,14 @@ export async function openClickhouse(
     connect_timeout_ms: config.TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS,
     query_timeout_ms: config.TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS,
     max_open_connections,
+    traceHeaders: traceHeaders(traces),
     logger,
   }).catch((error: unknown) => {
     throw toRefusal('ClickHouse', 'TRIBUTARY_CLICKHOUSE_URL', error)
   })
   onClose('clickhouse', () => clickhouse.close())
   checks.analytics = () => clickhouse.checkHealth()
-  return clickhouse
+  return traceClickhouse(clickhouse, traces)
 }
 
 /** `http://user:password@host:8123/database` in its parts. */

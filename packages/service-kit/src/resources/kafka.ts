@@ -6,6 +6,7 @@ import type { Topic } from '@tributary/contracts/topics'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
+import { traceBroker } from '../traces/trace-log.ts'
 import { toRefusal } from './engine-refused.ts'
 import { kafkaSuspects, requireTopics } from './require-topics.ts'
 import type { Resource } from './resource.ts'
@@ -28,7 +29,7 @@ type KafkaConfig = Settings<(typeof kafkaSettings)[number], 'TRIBUTARY_KAFKA_BRO
 /** The event log on Kafka as the settings say. Throws `StartRefused` when it can't be used. */
 export async function openKafka(
   config: KafkaConfig,
-  { name, logger, registry, onClose, checks }: Service,
+  { name, logger, registry, onClose, checks, traces }: Service,
 ): Promise<Broker> {
   const broker = await openKafkaBroker({
     brokers: config.TRIBUTARY_KAFKA_BROKERS,
@@ -49,7 +50,7 @@ export async function openKafka(
   })
   onClose('log', () => broker.close())
   checks.queues = () => broker.checkHealth()
-  return broker
+  return traceBroker(broker, traces)
 }
 
 function tlsOf({ TRIBUTARY_KAFKA_TLS: tls, TRIBUTARY_KAFKA_TLS_CA_FILE: file }: KafkaConfig) {

@@ -3,6 +3,7 @@ import { httpSettings, requireAddress, serve } from '../http/serve.ts'
 import { environmentOf } from '../settings/part-settings.ts'
 import { parseSettings, refuseProblems, type Settings } from '../settings/read-settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
+import { traceSettings } from '../traces/traces.ts'
 import { type Names, neededBindings, type Register, settingsOf } from './define-service.ts'
 import type { Trouble } from './health.ts'
 import type { Service, ServiceOptions } from './run-service.ts'
@@ -14,8 +15,9 @@ interface Part extends Names {
   open(config: never, service: Service): Promise<Register>
 }
 
+const processSettings = [...httpSettings, ...traceSettings, 'TRIBUTARY_PARTS'] as const
 type Environment = Record<string, string | undefined>
-type Config = Settings<(typeof httpSettings)[number] | 'TRIBUTARY_PARTS'> & { parts: ReadonlyMap<string, object> }
+type Config = Settings<(typeof processSettings)[number]> & { parts: ReadonlyMap<string, object> }
 
 /** A process of several services, for `runService`. */
 export interface DefinedProcess<P extends Part = Part> extends ServiceOptions<Config> {
@@ -61,7 +63,7 @@ export function defineProcess<const P extends Part>({
 
 /** Settings of the process and of each part that it runs; every problem of all of them at once. */
 function readConfigs(name: string, parts: readonly Part[], env: Environment): Config {
-  const { values, problems } = parseSettings(env, [...httpSettings, 'TRIBUTARY_PARTS'])
+  const { values, problems } = parseSettings(env, processSettings)
   const chosen = values.TRIBUTARY_PARTS ?? parts.map((part) => part.name)
   const own = parts.map((part) => part.name)
   const foreign = chosen.filter((one) => !own.includes(one))

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { StartRefused } from '../settings/start-refused.ts'
+import { openTraces, type TraceConfig, type Traces } from '../traces/traces.ts'
 import type { Trouble } from './health.ts'
 import { createLogger, type LogFormat } from './logger.ts'
 import { shedStartMemory } from './shed-start-memory.ts'
@@ -22,6 +23,8 @@ export interface Service {
   checks: Record<string, () => Promise<void>>
   /** A part that may fail adds a function that returns its troubles, for `/health`, `/ready` and `tributary doctor`. */
   troubles: (() => readonly Trouble[])[]
+  /** Absent where no setting names a collector. */
+  traces?: Traces | undefined
   /**
    * Logs the error and ends the process as a kill does: for a state in which a close or an exit hook would never return. A
    * supervisor starts it again.
@@ -39,6 +42,11 @@ export interface ServiceOptions<Config> {
   start(config: Config, service: Service): Promise<unknown>
 }
 
+interface LogConfig {
+  TRIBUTARY_LOG_LEVEL: string
+  TRIBUTARY_LOG_FORMAT: LogFormat
+}
+
 const stop_ms_max_default = 20_000
 /** Maximum wait for the last log lines: what reads them may hang too. */
 const flush_ms = 200
@@ -47,7 +55,7 @@ const flush_ms = 200
  * Runs a service until SIGINT or SIGTERM, then closes it and ends the process: 0 after a clean stop, 1 after a failed
  * one. A stop that misses its deadline is a kill. Nothing else in a service reads the environment.
  */
-export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; TRIBUTARY_LOG_FORMAT: LogFormat }>(
+export async function runService<Config extends LogConfig & Partial<TraceConfig>>(
   options: ServiceOptions<Config>,
 ): Promise<void> {
   const { name, stop_ms_max = stop_ms_max_default, start } = options
@@ -101,7 +109,9 @@ export async function runService<Config extends { TRIBUTARY_LOG_LEVEL: string; T
   })
   try {
     const clocks = { now: Date.now, elapsed: () => performance.now() }
-    await start(config, { name, logger, registry, ...clocks, onClose, endNow, checks: {}, troubles: [] })
+    // Opened first, so closed last: spans of the closes go out too.
+    const traces = await openTraces(config, { name, logger, registry, onClose })
+    await start(config, { name, logger, registry, ...clocks, onClose, endNow, checks: {}, troubles: [], traces })
     shedStartMemory()
   } catch (err) {
     // The start failed because the stop had closed what it used: this is no error.

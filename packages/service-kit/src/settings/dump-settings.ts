@@ -11,6 +11,7 @@ const groups: readonly (readonly [prefix: string, heading: string])[] = [
   ['TRIBUTARY_POSTGRES_', 'PostgreSQL'],
   ['TRIBUTARY_REDIS_', 'Redis'],
   ['TRIBUTARY_S3_', 'S3'],
+  ['OTEL_', 'Traces'],
   ['TRIBUTARY_', 'Every process'],
 ]
 
@@ -25,6 +26,8 @@ Settings are environment variables. An empty one counts as not set. A wrong valu
 \`attribution\` and \`housekeeper\` run several services as parts of one process: ${partNames.join(', ')}. A name that ends
 with \`__\` and a part is the setting for that part alone, as in \`TRIBUTARY_POSTGRES_URL__INSTALL_WRITER\`. It goes before the setting for
 all. So each part keeps a user of its own in every engine.
+
+The names of [traces](operations.md#traces) are those of OpenTelemetry. A name that begins with \`OTEL_\` and is not below is ignored.
 `
 
 /** The page of all settings, as Markdown. */

@@ -27,6 +27,15 @@ export const whole = (min: number, max: number): Kind<number> => ({
   must: `a whole number from ${min} to ${max}`,
 })
 
+/** A share, from none to all. */
+export const ratio: Kind<number> = {
+  schema: z
+    .string()
+    .regex(/^(0(\.\d{1,9})?|1(\.0{1,9})?)$/)
+    .transform(Number),
+  must: 'a number from 0 to 1 such as 0.01',
+}
+
 const text_chars_max = 4096
 const lineOfText = z
   .string()
@@ -172,6 +181,28 @@ export const parts: Kind<PartName[]> = {
   must: `names of parts, by comma: ${partNames.join(', ')}`,
 }
 const names: readonly string[] = partNames
+
+/** Headers of requests to a server, as OpenTelemetry writes them: percent-encoded values. */
+export const requestHeaders: Kind<Record<string, string>> = {
+  schema: list
+    .refine((items) => items.every((item) => /^[!#$%&'*+.^`|~\w-]+\s*=[!-~ ]*$/.test(item) && isEncoded(item)))
+    .transform((items) =>
+      Object.fromEntries(
+        items.map((item) => {
+          const at = item.indexOf('=')
+          return [item.slice(0, at).trim(), decodeURIComponent(item.slice(at + 1).trim())]
+        }),
+      ),
+    ),
+  must: 'name=value, by comma, with a percent-encoded value, as in authorization=Bearer%20abc',
+}
+const isEncoded = (value: string): boolean => {
+  try {
+    return /^[^\p{Cc}]*$/u.test(decodeURIComponent(value))
+  } catch {
+    return false
+  }
+}
 
 /** Host names without a port, separated by commas. */
 export const hostNames: Kind<string[]> = {

@@ -15,6 +15,8 @@ import {
   optional,
   parts,
   publicKey,
+  ratio,
+  requestHeaders,
   rolePasswords,
   shownAddress,
   text,
@@ -397,6 +399,36 @@ export const settings = {
     kind: optional(text),
     default_text: null,
     secret: 'whole',
+  }),
+
+  OTEL_EXPORTER_OTLP_ENDPOINT: setting({
+    meaning:
+      'address of an OpenTelemetry collector that takes OTLP over HTTP, such as http://collector:4318; without it there are no traces',
+    kind: optional(shownAddress),
+    default_text: null,
+  }),
+  OTEL_EXPORTER_OTLP_HEADERS: setting({
+    meaning: 'headers of each request to the collector, such as its key',
+    kind: optional(requestHeaders),
+    default_text: null,
+    secret: 'whole',
+  }),
+  OTEL_TRACES_SAMPLER: setting({
+    meaning: 'how the recorded traces are chosen; a request has no parent, so parentbased_ changes nothing',
+    kind: choice(
+      'parentbased_traceidratio',
+      'traceidratio',
+      'parentbased_always_on',
+      'always_on',
+      'parentbased_always_off',
+      'always_off',
+    ),
+    default_text: 'parentbased_traceidratio',
+  }),
+  OTEL_TRACES_SAMPLER_ARG: setting({
+    meaning: 'share of traces that traceidratio records',
+    kind: ratio,
+    default_text: '0.01',
   }),
 }
 

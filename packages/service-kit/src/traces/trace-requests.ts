@@ -1,0 +1,46 @@
+import type { FastifyInstance } from 'fastify'
+import type { OpenSpan, Traces } from './traces.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    span: OpenSpan | null
+  }
+}
+
+/** Asked every few seconds, and in no one's way. */
+const untraced: readonly string[] = ['/health', '/ready', '/metrics']
+
+/**
+ * Records a span for a sample of the requests. Each request begins a trace of its own, and links the one that its client names:
+ * nobody outside decides what is recorded (docs/decisions/running.md#a-request-begins-its-own-trace). A span has the pattern of
+ * its route, and not the path: that may hold an install.
+ */
+export function traceRequests(app: FastifyInstance, traces: Traces): void {
+  app.decorateRequest('span', null)
+  app.addHook('onRequest', (request, _reply, done) => {
+    const { url: route } = request.routeOptions
+    if (route === undefined || untraced.includes(route)) return done()
+    const { traceparent } = request.headers
+    const links = typeof traceparent === 'string' ? [traceparent] : []
+    request.span = traces.begin({ name: `${request.method} ${route}`, kind: 'server', links })
+    if (request.span === null) done()
+    else traces.within(request.span, done)
+  })
+  // The reader of the body calls back outside of the span.
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.span === null) done()
+    else traces.within(request.span, done)
+  })
+  app.addHook('onResponse', (request, reply, done) => {
+    const { method, routeOptions, span } = request
+    span?.end({
+      attributes: {
+        'http.request.method': method,
+        'http.route': routeOptions.url ?? '',
+        'http.response.status_code': reply.statusCode,
+      },
+      ...(reply.statusCode >= 500 ? { error: String(reply.statusCode) } : {}),
+    })
+    done()
+  })
+}

@@ -1,0 +1,11 @@
+// Loaded by `node --import`: writes each package of OpenTelemetry that the process loads to the end of the file LOADED_MODULES.
+import { appendFileSync } from 'node:fs'
+import module from 'node:module'
+
+// The bootstrap runs on an older Node, which lacks it.
+module.registerHooks?.({
+  load(url, context, next) {
+    if (url.includes('/@opentelemetry/')) appendFileSync(process.env.LOADED_MODULES, `${url}\n`)
+    return next(url, context)
+  },
+})
