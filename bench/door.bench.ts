@@ -8,6 +8,7 @@ import { openEngine } from '@tributary/testing/engines/open-engine'
 import { makeTenants } from '@tributary/testing/fleet/tenants'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
 import { buildRequests, type DoorApp } from './door/bodies.ts'
+import { startCollector } from './door/collector.ts'
 import { measureFloor } from './door/floor.ts'
 import type { GatewayOrder } from './door/gateway.ts'
 import { startGateway } from './door/gateway-process.ts'
@@ -21,15 +22,17 @@ const paced_share = 0.5
 export const bench: Bench = {
   name: 'door',
   title:
-    'door: signed gzip batches of 50 events, acknowledged durable, CPU per event (--fleet | --kafka --s3; --connections 32 --rate N --apps 1 --seconds 10 --cpu-prof FOLDER)',
+    'door: signed gzip batches of 50 events, acknowledged durable, CPU per event (--fleet | --kafka --s3; --connections 32 --rate N --apps 1 --seconds 10 --traces 0.01 --cpu-prof FOLDER)',
   async run(args) {
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-door-'))
     const engines = await openEngines(args)
+    const collector = args.includes('--traces') ? await startCollector(numberArgument(args, 'traces', 0.01)) : null
     try {
       const { apps, ...keys } = await makeApps(numberArgument(args, 'apps', 1), engines.urls.postgres)
-      return await measure(args, apps, { data_dir, engines: engines.urls, ...keys })
+      return await measure(args, apps, { data_dir, engines: engines.urls, ...keys, ...collector?.order })
     } finally {
       await engines.stop()
+      await collector?.close()
       rmSync(data_dir, { recursive: true, force: true })
     }
   },

@@ -11,6 +11,9 @@ import type { GatewayDeps } from '@tributary/ingest-gateway/deps'
 import type { KeyValue } from '@tributary/key-value/key-value'
 import { createHttpApp } from '@tributary/service-kit/http/http-app'
 import { shedStartMemory } from '@tributary/service-kit/service/shed-start-memory'
+import { readSettings } from '@tributary/service-kit/settings/read-settings'
+import { traceBroker } from '@tributary/service-kit/traces/trace-log'
+import { openTraces, traceSettings } from '@tributary/service-kit/traces/traces'
 import type { Credentials } from '@tributary/tenancy/credentials/credentials'
 import { memoryCredentials, noSchemas, type Tenant } from '@tributary/testing/builders'
 import type { EngineName } from '@tributary/testing/engines/engine'
@@ -34,6 +37,8 @@ export interface GatewayOrder {
   /** The key that encrypts the secrets in PostgreSQL. */
   master_key?: string
   in_flight?: GatewayDeps['in_flight']
+  /** Settings of traces. */
+  traced?: Record<string, string>
 }
 
 const topic = { ...topics.eventsAccepted, partitions: 4 }
@@ -107,14 +112,20 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
     bytes_max: limits.audit_group_bytes_max,
     gateway: 'bench',
   })
-  const app = createHttpApp({ logger })
+  const closeTraces: (() => Promise<void>)[] = []
+  const traces = await openTraces(readSettings(order.traced ?? {}, traceSettings), {
+    ...{ name: 'bench', logger, registry },
+    onClose: (_what, closeOne) => closeTraces.push(closeOne),
+  })
+  const app = createHttpApp({ logger, traces })
   const credentials = await openKeys(order)
   const keyValue = await openKeyValue(order)
   const { in_flight } = order
   const { partitions } = topic
   await app.register(
     ingestGateway({
-      ...{ credentials, keyValue, audit, groupCommit, broker, partitions, registry, logger },
+      ...{ credentials, keyValue, audit, groupCommit, partitions, registry, logger },
+      broker: traceBroker(broker, traces),
       liveSchemas: noSchemas,
       costs: memoryCosts(),
       geo: await openGeo(),
@@ -127,7 +138,7 @@ async function serve(order: GatewayOrder, broker: Broker, audit: AuditStore) {
   return async () => {
     await app.close()
     await groupCommit.close()
-    await Promise.all([keyValue.close(), credentials.close()])
+    await Promise.all([keyValue.close(), credentials.close(), ...closeTraces.map((closeOne) => closeOne())])
   }
 }
 

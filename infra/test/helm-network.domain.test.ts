@@ -37,6 +37,18 @@ describe('network', () => {
       expect(egressPorts(name)).toContain(53)
     }
   })
+  it('lets services with a collector of traces reach it, each of them and nobody else', () => {
+    const collector = (values: object) =>
+      [...names, 'migrate'].filter((name) =>
+        JSON.stringify(find(ofKind(render(values as never), 'NetworkPolicy'), 'NetworkPolicy', name).spec).includes(
+          '4318',
+        ),
+      )
+    expect(collector(small)).toEqual([])
+    expect(collector(cloud)).toEqual(names)
+    const settings = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://collector:4318' }
+    expect(collector({ ...small, services: { 'event-writer': { settings } } })).toEqual(['event-writer'])
+  })
   it('lets only services that send to others reach the internet, and never the networks of the cluster', () => {
     const internet = processes.filter(({ name }) => egressPorts(name).includes(587)).map(({ name }) => name)
     expect(internet).toEqual([
@@ -94,6 +106,11 @@ describe('values that would go wrong in silence are refused', () => {
       'a secret in the environment beside settings',
       { ...small, services: { 'event-writer': { extraEnv: { TRIBUTARY_POSTGRES_URL: 'x' } } } },
       'services/event-writer',
+    ],
+    [
+      'the key of the collector',
+      { settings: { ...small.settings, OTEL_EXPORTER_OTLP_HEADERS: 'x' } },
+      'put it into a Secret',
     ],
     [
       'a number, which Helm would write as 1.34217728e+08',

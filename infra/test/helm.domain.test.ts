@@ -71,13 +71,13 @@ describe.each(processes)('$name', ({ name, parts, isParted, settings: own, requi
     expect(
       env
         .map((one) => one.name)
-        .filter((one) => one.startsWith('TRIBUTARY_'))
+        .filter((one) => /^(TRIBUTARY|OTEL)_/.test(one))
         .sort(),
     ).toEqual(expected.sort())
   })
 
   it('gets its secrets from Secrets alone, and does not start without one that it needs', () => {
-    for (const { name: variable, value, valueFrom } of env.filter((one) => one.name.startsWith('TRIBUTARY_'))) {
+    for (const { name: variable, value, valueFrom } of env.filter((one) => /^(TRIBUTARY|OTEL)_/.test(one.name))) {
       const [setting = '', ending] = variable.split('__')
       expect(valueFrom !== undefined, variable).toBe(isSecret(setting as SettingName))
       if (valueFrom === undefined) expect(value, variable).toBeTruthy()

@@ -29,7 +29,7 @@ export interface TraceCollector {
   close(): Promise<void>
 }
 
-/** `takes`: all spans; `hangs`: it never answers; `refuses`: it answers 503. */
+/** `takes`: all spans; `hangs`: it never answers; `refuses`: it answers 401. */
 export type CollectorMood = 'takes' | 'hangs' | 'refuses'
 
 /** A collector of OTLP as JSON over HTTP, on a free port of this machine. */
@@ -46,7 +46,7 @@ export async function startTraceCollector(
     headers.push(request.headers)
     if (mood === 'hangs') return
     if (mood === 'takes') spans.push(...readSpans(JSON.parse(text)))
-    response.writeHead(mood === 'takes' ? 200 : 503, { 'content-type': 'application/json' }).end('{}')
+    response.writeHead(mood === 'takes' ? 200 : 401, { 'content-type': 'application/json' }).end('{}')
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

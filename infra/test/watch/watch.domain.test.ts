@@ -61,14 +61,14 @@ describe.each(dashboards)('the dashboard $title', ({ uid, panels }) => {
 
 describe('docker-compose.yml with the profile watch', () => {
   const variables = Object.keys(parseEnv(envExample)).map((name) => [name, 'some'])
-  const { prometheus, grafana, ...others } = readCompose(Object.fromEntries(variables))
+  const { prometheus, grafana, jaeger, ...others } = readCompose(Object.fromEntries(variables))
 
-  it('runs Prometheus and Grafana, and without the profile neither', () => {
-    for (const one of [prometheus, grafana]) expect(one).toMatchObject({ profiles: ['watch'], read_only: true })
+  it('runs Prometheus, Grafana and Jaeger, and without the profile none of them', () => {
+    for (const one of [prometheus, grafana, jaeger]) expect(one).toMatchObject({ profiles: ['watch'], read_only: true })
     expect(Object.values(others).filter(({ profiles }) => profiles !== undefined)).toEqual([])
   })
   it('publishes them on the loopback address alone, since nobody signs in', () => {
-    for (const port of [prometheus?.ports, grafana?.ports].flat()) expect(port).toMatch(/^127\.0\.0\.1:/)
+    for (const port of [prometheus?.ports, grafana?.ports, jaeger?.ports].flat()) expect(port).toMatch(/^127\.0\.0\.1:/)
     expect(grafana?.environment).toMatchObject({ GF_AUTH_ANONYMOUS_ORG_ROLE: 'Viewer', GF_AUTH_BASIC_ENABLED: 'false' })
   })
   it('gives them the files of the repository', () => {

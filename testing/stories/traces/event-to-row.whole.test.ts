@@ -1,11 +1,11 @@
 import { type ReceivedSpan, startTraceCollector } from '@tributary/testing/traces/trace-collector'
 import { expect, it, onTestFinished } from 'vitest'
-import { startTraced } from './traced-standalone.ts'
+import { headersOfRecord, startTraced } from './traced-standalone.ts'
 
 it('an event is one trace from its request to its row, a report another, and neither holds a secret, an id or an address', async () => {
   const collector = await startTraceCollector()
   onTestFinished(() => collector.close())
-  const { send, report, untilWritten, stop } = await startTraced({
+  const { send, report, untilWritten, stop, loadedModules, data_dir } = await startTraced({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20of-the-collector',
     OTEL_TRACES_SAMPLER: 'always_on',
@@ -50,5 +50,8 @@ it('an event is one trace from its request to its row, a report another, and nei
 
   for (const secret of never) expect(texts.filter((text) => text.includes(secret))).toEqual([])
   expect(headers.every(({ authorization }) => authorization === 'Bearer of-the-collector')).toBe(true)
+  // What off.whole.test.ts does not find.
+  expect(loadedModules()).not.toEqual([])
+  expect(await headersOfRecord(data_dir)).toContain('traceparent')
   expect(spans.filter(({ name }) => /health|ready|metrics/.test(name))).toEqual([])
 })

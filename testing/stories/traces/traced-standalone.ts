@@ -3,6 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { openEmbeddedBroker } from '@tributary/broker/embedded'
+import { topics } from '@tributary/contracts/topics'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import { onTestFinished } from 'vitest'
 
@@ -58,4 +60,18 @@ export async function startTraced(settings: Record<string, string>) {
     },
     untilWritten: () => waitUntilWritten(standalone.url, data_dir),
   }
+}
+
+/** Headers of the first record of accepted events in a data folder that nothing uses. */
+export async function headersOfRecord(data_dir: string): Promise<string[]> {
+  const broker = await openEmbeddedBroker({ dir: join(data_dir, 'log'), now: Date.now })
+  const { promise, resolve } = Promise.withResolvers<string[]>()
+  const consumption = await broker.consume({
+    ...{ group: 'look', topic: topics.eventsAccepted.name, bytes_min: 1, bytes_max: 1024 * 1024, wait_ms_max: 10 },
+    onChunk: async ({ records }) => resolve(Object.keys(records[0]!.headers)),
+  })
+  const headers = await promise
+  await consumption.close()
+  await broker.close()
+  return headers
 }

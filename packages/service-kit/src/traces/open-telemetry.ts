@@ -36,14 +36,20 @@ export interface OpenTelemetryOptions extends Pick<Service, 'name' | 'logger' | 
  * it is full or the collector fails: nothing else ever waits for it, besides a stop for `limits.trace_close_ms_max`.
  */
 export function openOpenTelemetry(options: OpenTelemetryOptions): Traces {
-  const { name, ratio, onClose } = options
+  const { name, ratio, registry, onClose } = options
+  const counter = new Counter({
+    name: 'tributary_trace_spans_total',
+    help: 'Spans that were recorded, and those of them that the collector took.',
+    labelNames: ['state'],
+    registers: [registry],
+  })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': name, 'service.namespace': 'tributary' }),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
     spanLimits: { linkCountLimit: limits.trace_links_max, attributeValueLengthLimit: limits.trace_text_chars_max },
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: countedExporter(options),
+        exporter: countedExporter(options, counter),
         maxQueueSize: limits.trace_spans_waiting_max,
         maxExportBatchSize: limits.trace_spans_sent_max,
         scheduledDelayMillis: limits.trace_linger_ms,
@@ -63,7 +69,7 @@ export function openOpenTelemetry(options: OpenTelemetryOptions): Traces {
       const cause = parent === undefined ? null : readTraceparent(parent)
       const context = cause === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, cause)
       const span = tracer.startSpan(text, { kind: kinds[kind], links: links.flatMap(toLink) }, context)
-      return span.isRecording() ? openSpan(span) : null
+      return span.isRecording() ? openSpan(span, counter) : null
     },
     within: (span, work) => running.run(span as RecordedSpan, work),
     active() {
@@ -85,7 +91,9 @@ const kinds = {
   client: SpanKind.CLIENT,
 }
 
-function openSpan(span: Span): RecordedSpan {
+type SpanCounter = Counter<'state'>
+
+function openSpan(span: Span, counter: SpanCounter): RecordedSpan {
   const { traceId, spanId } = span.spanContext()
   return {
     traceparent: `00-${traceId}-${spanId}-01`,
@@ -97,6 +105,7 @@ function openSpan(span: Span): RecordedSpan {
         span.setStatus({ code: SpanStatusCode.ERROR })
       }
       span.end()
+      counter.inc({ state: 'recorded' })
     },
   }
 }
@@ -121,20 +130,14 @@ const toLink = (text: string): Link[] => {
   return context === null ? [] : [{ context }]
 }
 
-/** Counts the spans that were sent and those that the collector did not take, and logs the first failure after a success. */
-function countedExporter({ url, headers, logger, registry }: OpenTelemetryOptions): SpanExporter {
+/** Counts the spans that the collector took, and logs the first failure after a success. */
+function countedExporter({ url, headers, logger }: OpenTelemetryOptions, counter: SpanCounter): SpanExporter {
   const exporter = new OTLPTraceExporter({ url, headers, timeoutMillis: limits.trace_send_ms_max })
-  const spans_total = new Counter({
-    name: 'tributary_trace_spans_total',
-    help: 'Spans by what became of them: sent to the collector, or lost because it did not take them.',
-    labelNames: ['outcome'],
-    registers: [registry],
-  })
   let failing = false
   return {
     export(spans, done) {
       exporter.export(spans, (result) => {
-        spans_total.inc({ outcome: result.error === undefined && result.code === 0 ? 'sent' : 'lost' }, spans.length)
+        if (result.code === 0) counter.inc({ state: 'sent' }, spans.length)
         if (result.code !== 0 && !failing) logger.warn({ err: result.error }, 'the collector of traces takes no spans')
         failing = result.code !== 0
         done(result)

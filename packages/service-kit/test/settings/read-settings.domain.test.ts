@@ -102,7 +102,9 @@ test.each(readers)('$name says of each wrong setting in plain words what it was 
   const problems = problemsOf(read)
   expect(problems.length).toBeGreaterThan(10)
   for (const line of problems) {
-    expect(line).toMatch(/^ {2}TRIBUTARY_\w+: ("\\u0007"|a text of 1 characters) (was given; it must be|is no) [^.]/)
+    expect(line).toMatch(
+      /^ {2}(TRIBUTARY|OTEL)_\w+: ("\\u0007"|a text of 1 characters) (was given; it must be|is no) [^.]/,
+    )
     expect(line).not.toMatch(/invalid|expected|received|pattern|regex|input/i)
   }
 })
@@ -123,6 +125,9 @@ test('what an address, a list, a number may look like', () => {
     TRIBUTARY_REDIS_URL: ['redis://a:1/0,rediss://b:2/0'],
     TRIBUTARY_CLICKHOUSE_URL: ['https://u:p@host:8443/tributary'],
     TRIBUTARY_ATTENTION_WEBHOOK: ['https://hooks.example.com/a?b=c', 'http://127.0.0.1:9/'],
+    OTEL_EXPORTER_OTLP_ENDPOINT: ['http://collector:4318', 'https://otlp.example.com/otlp/'],
+    OTEL_TRACES_SAMPLER_ARG: ['0', '1', '1.0', '0.01', '0.000001'],
+    OTEL_EXPORTER_OTLP_HEADERS: ['api-key=a', 'a=b=, c = d%20e ', ','],
   }
   const wrong: typeof right = {
     TRIBUTARY_PORT: ['65536', '-1', '8080.5', '0x10', ' '],
@@ -131,12 +136,20 @@ test('what an address, a list, a number may look like', () => {
     TRIBUTARY_REDIS_URL: ['redis://a:1/0,http://b'],
     TRIBUTARY_CLICKHOUSE_URL: ['clickhouse://host', 'host:8123'],
     TRIBUTARY_ATTENTION_WEBHOOK: ['http://10.0.0.1/', 'https://u:p@a/', 'file:///a'],
+    OTEL_EXPORTER_OTLP_ENDPOINT: ['collector:4317', 'grpc://collector:4317', 'http://u:p@collector'],
+    OTEL_TRACES_SAMPLER_ARG: ['1.1', '-0', '.5', '1e-3', 'NaN', '50%'],
+    OTEL_EXPORTER_OTLP_HEADERS: ['a', '=b', 'a:b=c', 'a=%0d%0ab', 'a=%zz'],
   }
   const count = (values: typeof right) =>
     Object.entries(values).flatMap(([name, texts]) =>
       texts.map((text) => problemsOf(() => readSettings({ [name]: text }, [name as SettingName])).length),
     )
   expect([new Set(count(right)), new Set(count(wrong))]).toEqual([new Set([0]), new Set([1])])
+})
+
+test('headers of requests are decoded', () => {
+  const { schema } = settings.OTEL_EXPORTER_OTLP_HEADERS
+  expect(schema.parse('authorization=Bearer%20a%2Cb==, x = y')).toEqual({ authorization: 'Bearer a,b==', x: 'y' })
 })
 
 test('addresses of mail are plain ones, and few', () => {
