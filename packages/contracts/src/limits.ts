@@ -4,7 +4,7 @@ import { costLimits } from './costs/cost-limits.ts'
 import { partnerLimits } from './partner/partner-limits.ts'
 import { receiptLimits } from './receipt/receipt-limits.ts'
 import { reportLimits } from './report-limits.ts'
-import { traceLimits } from './trace-limits.ts'
+import { traceLimits } from './traces/trace-limits.ts'
 
 /** Milliseconds of an hour, and of a day of 24 hours. */
 export const hour_ms = 3600 * 1000

@@ -10,7 +10,7 @@ import { type AnyResource, type Complete, type Opened, openResources, type Resou
 import { readSettings, type Settings } from '../settings/read-settings.ts'
 import type { SettingName } from '../settings/settings.ts'
 import { StartRefused } from '../settings/start-refused.ts'
-import { traceSettings } from '../traces/traces.ts'
+import { traceSettings } from '../traces/open-traces.ts'
 import { startJobs } from './every.ts'
 import type { Health } from './health.ts'
 import { createMisfitTroubles } from './misfit-troubles.ts'

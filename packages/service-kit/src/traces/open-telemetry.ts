@@ -20,10 +20,9 @@ import {
 } from '@opentelemetry/sdk-trace'
 import { limits } from '@tributary/contracts/limits'
 import { Counter } from 'prom-client'
-import type { Service } from '../service/run-service.ts'
-import type { OpenSpan, SpanStart, Traces } from './traces.ts'
+import type { OpenSpan, SpanStart, TracedProcess, Traces } from './traces.ts'
 
-export interface OpenTelemetryOptions extends Pick<Service, 'name' | 'logger' | 'registry' | 'onClose'> {
+export interface OpenTelemetryOptions extends TracedProcess {
   /** Takes OTLP as JSON. */
   url: string
   headers: Record<string, string>

@@ -12,7 +12,7 @@ const untraced: readonly string[] = ['/health', '/ready', '/metrics']
 
 /**
  * Records a span for a sample of the requests. Each request begins a trace of its own, and links the one that its client names:
- * nobody outside decides what is recorded (docs/decisions/running.md#a-request-begins-its-own-trace). A span has the pattern of
+ * nobody outside decides what is recorded (docs/operations.md#a-request-begins-its-own-trace). A span has the pattern of
  * its route, and not the path: that may hold an install.
  */
 export function traceRequests(app: FastifyInstance, traces: Traces): void {

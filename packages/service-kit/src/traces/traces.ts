@@ -1,13 +1,5 @@
-import type { Service } from '../service/run-service.ts'
-import type { Settings } from '../settings/read-settings.ts'
-
-export const traceSettings = [
-  'OTEL_EXPORTER_OTLP_ENDPOINT',
-  'OTEL_EXPORTER_OTLP_HEADERS',
-  'OTEL_TRACES_SAMPLER',
-  'OTEL_TRACES_SAMPLER_ARG',
-] as const
-export type TraceConfig = Settings<(typeof traceSettings)[number]>
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 
 /** Names of OpenTelemetry's semantic conventions. Never an id of a person, an address, a key, a body or a statement: they leave us. */
 export type Attributes = Record<string, string | number>
@@ -39,29 +31,12 @@ export interface Traces {
   active(): OpenSpan | undefined
 }
 
-/** Traces as the settings say; undefined without a collector: then nothing of OpenTelemetry is loaded. */
-export async function openTraces(
-  config: Partial<TraceConfig>,
-  service: Pick<Service, 'name' | 'logger' | 'registry' | 'onClose'>,
-): Promise<Traces | undefined> {
-  const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } = config
-  if (endpoint === undefined) return undefined
-  const { openOpenTelemetry } = await import('./open-telemetry.ts')
-  return openOpenTelemetry({
-    url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
-    headers: config.OTEL_EXPORTER_OTLP_HEADERS ?? {},
-    ratio: ratioOf(config),
-    ...service,
-  })
-}
-
-/** Share of traces that are recorded. A request never has a parent, so `parentbased_` changes nothing. */
-function ratioOf({
-  OTEL_TRACES_SAMPLER: sampler = 'traceidratio',
-  OTEL_TRACES_SAMPLER_ARG: ratio = 1,
-}: Partial<TraceConfig>) {
-  if (sampler.endsWith('always_off')) return 0
-  return sampler.endsWith('always_on') ? 1 : ratio
+/** The process that is traced, as `Service` has it. */
+export interface TracedProcess {
+  name: string
+  logger: Pick<Logger, 'warn'>
+  registry: Registry
+  onClose(what: string, close: () => Promise<void>): void
 }
 
 /** Runs `work` in a span below the active one. Outside of a span it only runs `work`. */

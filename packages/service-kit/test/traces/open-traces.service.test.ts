@@ -1,5 +1,5 @@
 import { limits } from '@tributary/contracts/limits'
-import { openTraces } from '@tributary/service-kit/traces/traces'
+import { openTraces } from '@tributary/service-kit/traces/open-traces'
 import { expect, it } from 'vitest'
 import { serviceUnderTest } from '../service/service-under-test.ts'
 import { openTestTraces } from './test-traces.ts'

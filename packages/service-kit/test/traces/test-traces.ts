@@ -1,5 +1,5 @@
 import { readSettings } from '@tributary/service-kit/settings/read-settings'
-import { openTraces, traceSettings } from '@tributary/service-kit/traces/traces'
+import { openTraces, traceSettings } from '@tributary/service-kit/traces/open-traces'
 import { type CollectorMood, startTraceCollector } from '@tributary/testing/traces/trace-collector'
 import { onTestFinished } from 'vitest'
 import { serviceUnderTest } from '../service/service-under-test.ts'
