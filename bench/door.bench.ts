@@ -8,7 +8,7 @@ import { openEngine } from '@tributary/testing/engines/open-engine'
 import { makeTenants } from '@tributary/testing/fleet/tenants'
 import { type Aim, type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
 import { buildRequests, type DoorApp } from './door/bodies.ts'
-import { startCollector } from './door/collector.ts'
+import { startCollectorThread } from './door/collector-thread.ts'
 import { measureFloor } from './door/floor.ts'
 import type { GatewayOrder } from './door/gateway.ts'
 import { startGateway } from './door/gateway-process.ts'
@@ -26,10 +26,10 @@ export const bench: Bench = {
   async run(args) {
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-door-'))
     const engines = await openEngines(args)
-    const collector = args.includes('--traces') ? await startCollector(numberArgument(args, 'traces', 0.01)) : null
+    const collector = args.includes('--traces') ? await startCollectorThread() : null
     try {
       const { apps, ...keys } = await makeApps(numberArgument(args, 'apps', 1), engines.urls.postgres)
-      return await measure(args, apps, { data_dir, engines: engines.urls, ...keys, ...collector?.order })
+      return await measure(args, apps, { data_dir, engines: engines.urls, ...keys, ...tracedBy(args, collector?.url) })
     } finally {
       await engines.stop()
       await collector?.close()
@@ -37,6 +37,16 @@ export const bench: Bench = {
     }
   },
 }
+
+const tracedBy = (args: readonly string[], url: string | undefined): Pick<GatewayOrder, 'traced'> =>
+  url === undefined
+    ? {}
+    : {
+        traced: {
+          OTEL_EXPORTER_OTLP_ENDPOINT: url,
+          OTEL_TRACES_SAMPLER_ARG: String(numberArgument(args, 'traces', 0.01)),
+        },
+      }
 
 /** `--fleet` is all that a gateway works with in production. */
 const enginesOf = (args: readonly string[]): EngineName[] =>

