@@ -6,7 +6,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { freePorts } from '../engines/ports.ts'
 import { serviceFlags } from '../standalone/service-flags.ts'
 
-const root = join(import.meta.dirname, '..', '..')
+/** The checkout of this file. */
+export const thisCheckout = join(import.meta.dirname, '..', '..')
 const ready_ms_max = 180_000
 
 /** A service in its own process. It keeps its address over restarts. */
@@ -34,6 +35,8 @@ export interface FleetProcessOptions {
   name: string
   /** Path of the program from the root of the checkout. */
   program: string
+  /** Root of the checkout that it is of. */
+  checkout: string
   env: Record<string, string>
   /** The folder of its log file. */
   dir: string
@@ -42,7 +45,7 @@ export interface FleetProcessOptions {
 
 /** Starts a service on a free port and resolves once it is ready. */
 export async function startFleetProcess(options: FleetProcessOptions): Promise<FleetProcess> {
-  const { name, program, dir, reaper } = options
+  const { name, program, checkout, dir, reaper } = options
   const [port = 0] = await freePorts(1)
   const url = `http://127.0.0.1:${port}`
   const file = join(dir, `${name}.log`)
@@ -50,8 +53,8 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
 
   function launch() {
     const log = openSync(file, 'a')
-    const child = spawn(process.execPath, [...serviceFlags, join(root, program)], {
-      cwd: root,
+    const child = spawn(process.execPath, [...serviceFlags, join(checkout, program)], {
+      cwd: checkout,
       env: { ...withoutSettings(process.env), ...env },
       stdio: ['ignore', log, log],
       detached: true, // keeps a Ctrl-C of the terminal from the service
@@ -108,7 +111,7 @@ export async function startFleetProcess(options: FleetProcessOptions): Promise<F
 const logOf = (file: string): string => readFileSync(file, 'utf8')
 
 /** The environment without settings of Tributary, which only the fleet gives. */
-const withoutSettings = (env: NodeJS.ProcessEnv) =>
+export const withoutSettings = (env: NodeJS.ProcessEnv) =>
   Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TRIBUTARY_')))
 
 /** Ends processes with kill -9 when this process ends, however it ends. */

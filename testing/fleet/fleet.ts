@@ -1,22 +1,17 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Broker } from '@tributary/broker/broker'
-import { openKafkaBroker } from '@tributary/broker/kafka'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { migrateClickhouse } from '@tributary/clickhouse/schema/migrate'
-import { openClickhouseServer } from '@tributary/clickhouse/server'
 import { consumers } from '@tributary/contracts/consumers'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
-import pino from 'pino'
-import type { EngineName, OwnEngine, Recipe } from '../engines/engine.ts'
-import { openOwnEngine } from '../engines/open-engine.ts'
-import { startOwnEngine } from '../engines/own-engine.ts'
-import { migratedClickhouse } from '../engines/servers/clickhouse-http.ts'
-import { kafkaWith } from '../engines/servers/kafka.ts'
-import { type FleetProcess, startFleetProcess, startReaper } from './fleet-process.ts'
+import type { EngineName, OwnEngine } from '../engines/engine.ts'
+import { makeBucket, openClickhouse, openEngines, openKafka, settingsOf } from './fleet-engines.ts'
+import { type FleetProcess, startFleetProcess, startReaper, thisCheckout } from './fleet-process.ts'
+import { runTributary } from './run-tributary.ts'
 import { type FleetTenant, makeTenants } from './tenants.ts'
 
 export interface FleetOptions {
@@ -33,9 +28,16 @@ export interface FleetOptions {
   kafka?: Record<string, string>
   /** Number of apps, alternately Android and iOS, of one company without a quota. Default: 1. */
   apps?: number
+  /**
+   * Another checkout, whose commands make topics and schemas, and whose services it starts. The fleet then has no tenant: what this
+   * checkout would write may not fit. Default: this one.
+   */
+  checkout?: string
 }
 
 interface StartOptions {
+  /** The checkout that it is of. Default: that of the fleet. */
+  checkout?: string
   /** Path of another program from the root of the checkout. */
   program?: string
   env?: Record<string, string>
@@ -59,6 +61,8 @@ export interface Fleet {
   startWriter(options?: StartOptions): Promise<FleetProcess>
   /** The same for a service or a part by its name. */
   startService(name: string, options?: StartOptions): Promise<FleetProcess>
+  /** Runs a command of `tributary` in a checkout on the servers of this fleet; gives what it printed. */
+  tributary(args: readonly string[], checkout?: string): Promise<string>
   /** Makes a bucket for audit objects, and returns its name for `TRIBUTARY_S3_BUCKET`. */
   makeBucket(): Promise<string>
   /** Number of records in the topic, and of records that event-writer has committed. */
@@ -87,6 +91,7 @@ export async function openFleet({
   apps = 1,
   env: given = {},
   kafka = {},
+  checkout,
 }: FleetOptions): Promise<Fleet> {
   const closes: (() => Promise<unknown>)[] = []
   const stop = async () => {
@@ -94,7 +99,11 @@ export async function openFleet({
   }
   const has_tenants = gateways + attribution > 0
   try {
-    const engines = await openResources([...forWriters, ...(has_tenants ? forGateways : [])], kafka)
+    const engines = await openEngines(
+      [...forWriters, ...(has_tenants ? forGateways : [])],
+      kafka,
+      checkout !== undefined,
+    )
     closes.push(() => Promise.all([...engines.values()].map((engine) => engine.stop())))
     const engine = (name: EngineName) => {
       const found = engines.get(name)
@@ -106,17 +115,22 @@ export async function openFleet({
     const clickhouse = await openClickhouse(engine('clickhouse').url)
     closes.push(() => clickhouse.close())
     const master_key = randomBytes(32).toString('base64')
-    const [tenants] = await Promise.all([
-      makeTenants(engine('postgres').url, master_key, has_tenants ? apps : 0),
-      broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
-      migrateClickhouse({ clickhouse }),
-    ])
+    const env = { ...settingsOf(engines, master_key), ...given }
+    const tributary = (args: readonly string[], of = checkout ?? thisCheckout) => runTributary(of, args, env)
+    const tenants: FleetTenant[] = []
+    if (checkout === undefined) {
+      const [made] = await Promise.all([
+        makeTenants(engine('postgres').url, master_key, has_tenants ? apps : 0),
+        broker.applyTopics(Object.values(topics).flatMap((topic) => [topic, deadLetterTopic(topic)])),
+        migrateClickhouse({ clickhouse }),
+      ])
+      tenants.push(...made)
+    } else await Promise.all([tributary(['topics', 'apply']), tributary(['migrate'])])
     await untilCoordinated(broker)
     const dir = await mkdtemp(join(tmpdir(), 'tributary-fleet-'))
     const reaper = startReaper(dir)
     closes.push(() => reaper.close())
 
-    const env = { ...settingsOf(engines, master_key), ...given }
     let started = 0
     const start = async (service: string, into: FleetProcess[], options: StartOptions = {}) => {
       started += 1
@@ -124,12 +138,15 @@ export async function openFleet({
       const parted = Object.entries(processes).find(([, parts]) => parts.includes(service))
       const program = options.program ?? `services/${parted?.[0] ?? service}/src/main.ts`
       const own: Record<string, string> = parted === undefined ? {} : { TRIBUTARY_PARTS: service }
-      const one = await startFleetProcess({ name, program, env: { ...env, ...own, ...options.env }, dir, reaper })
+      const one = await startFleetProcess({
+        ...{ name, program, dir, reaper, checkout: options.checkout ?? checkout ?? thisCheckout },
+        env: { ...env, ...own, ...options.env },
+      })
       into.push(one)
       return one
     }
     const fleet: Fleet = {
-      ...{ gateways: [], writers: [], others: [], tenants, master_key, broker, clickhouse, engine, stop },
+      ...{ gateways: [], writers: [], others: [], tenants, master_key, broker, clickhouse, engine, tributary, stop },
       startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
       startWriter: (options) => start('event-writer', fleet.writers, options),
       startService: (name, options) => start(name, fleet.others, options),
@@ -149,71 +166,6 @@ export async function openFleet({
     await stop()
     throw error
   }
-}
-
-async function openResources(
-  names: readonly EngineName[],
-  kafka: Record<string, string>,
-): Promise<Map<EngineName, OwnEngine>> {
-  const own: Partial<Record<EngineName, Recipe>> = {
-    kafka: kafkaWith({ properties: kafka }),
-    clickhouse: migratedClickhouse,
-  }
-  const open = (name: EngineName) => {
-    const recipe = own[name]
-    return recipe === undefined ? openOwnEngine(name) : startOwnEngine(recipe)
-  }
-  const opened = await Promise.allSettled(names.map(async (name) => [name, await open(name)] as const))
-  const engines = new Map(opened.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
-  const failed = opened.find((one) => one.status === 'rejected')
-  if (failed === undefined) return engines
-  await Promise.all([...engines.values()].map((engine) => engine.stop()))
-  throw failed.reason
-}
-
-const silent = pino({ level: 'silent' })
-
-const openKafka = (url: string): Promise<Broker> =>
-  openKafkaBroker({
-    brokers: [url],
-    client_id: 'fleet-test',
-    linger_ms: 2,
-    send_bytes_max: 512 * 1024,
-    buffer_bytes_max: 64 * 1024 * 1024,
-    logger: silent,
-  })
-
-const openClickhouse = (url: string): Promise<Clickhouse> =>
-  openClickhouseServer({
-    url,
-    connect_timeout_ms: 2000,
-    query_timeout_ms: 120_000,
-    max_open_connections: 4,
-    logger: silent,
-  })
-
-function settingsOf(engines: Map<EngineName, OwnEngine>, master_key: string): Record<string, string> {
-  const url = (name: EngineName) => engines.get(name)?.url ?? ''
-  return {
-    TRIBUTARY_LOG_LEVEL: 'warn',
-    TRIBUTARY_MASTER_KEY: master_key,
-    TRIBUTARY_KAFKA_BROKERS: url('kafka'),
-    TRIBUTARY_CLICKHOUSE_URL: url('clickhouse'),
-    TRIBUTARY_POSTGRES_URL: url('postgres'),
-    TRIBUTARY_REDIS_URL: url('redis'),
-    TRIBUTARY_S3_ENDPOINT: url('s3'),
-    TRIBUTARY_S3_BUCKET: 'tributary',
-    TRIBUTARY_S3_ACCESS_KEY_ID: 'test',
-    TRIBUTARY_S3_SECRET_ACCESS_KEY: 'test',
-  }
-}
-
-/** Uses plain HTTP, because the test server checks no signature. */
-async function makeBucket(url: string): Promise<string> {
-  const bucket = `audit-${randomUUID()}`
-  const answer = await fetch(`${url}/${bucket}`, { method: 'PUT', signal: AbortSignal.timeout(20_000) })
-  if (!answer.ok) throw new Error(`no bucket: ${answer.status} ${await answer.text()}`)
-  return bucket
 }
 
 async function progressOf(broker: Broker) {
