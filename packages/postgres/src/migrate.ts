@@ -17,6 +17,8 @@ export interface MigrateOptions {
   dir?: string
   /** Only returns what would run. */
   dryRun?: boolean
+  /** Whether an applied file of a newer version, which this code lacks, does no harm to it. Default: none. */
+  accepts?: (file: string) => boolean
 }
 
 /** Any number will do, as long as nothing else uses it for a lock. */
@@ -25,18 +27,18 @@ const migration_lock = 7_361_204_158_013
 /**
  * Brings the schema up to the code: each missing migration in a transaction of its own, one process at a time. Returns
  * the files applied (or, with `dryRun`, to be applied). Throws when an applied file was changed or when the schema is
- * ahead of the code; nothing is touched then.
+ * ahead of the code by a file that is not accepted; nothing is touched then.
  */
 export async function migratePostgres(options: MigrateOptions): Promise<{ files: string[] }> {
-  const { pool, dir = join(import.meta.dirname, '..', 'migrations'), dryRun = false } = options
+  const { pool, dir = join(import.meta.dirname, '..', 'migrations'), dryRun = false, accepts = none } = options
   const known = await readMigrations(dir)
   const client = await pool.connect()
   try {
-    if (dryRun) return { files: pendingOf(known, await readApplied(client)).map(({ file }) => file) }
+    if (dryRun) return { files: pendingOf(known, await readApplied(client), accepts).map(({ file }) => file) }
     // Another process may migrate for long: waiting for the lock and a migration have no time limit.
     await client.query('SET statement_timeout = 0; SET lock_timeout = 0')
     await query(client, 'SELECT pg_advisory_lock($1)', [migration_lock])
-    const pending = pendingOf(known, await readApplied(client))
+    const pending = pendingOf(known, await readApplied(client), accepts)
     for (const migration of pending) await apply(client, migration)
     return { files: pending.map(({ file }) => file) }
   } finally {
@@ -68,10 +70,17 @@ async function readApplied(client: PoolClient): Promise<Applied[]> {
   return (await query(client, 'SELECT version, file, checksum FROM schema_migrations ORDER BY version')).rows
 }
 
-function pendingOf(known: readonly Migration[], applied: readonly Applied[]): Migration[] {
+const none = () => false
+
+function pendingOf(
+  known: readonly Migration[],
+  applied: readonly Applied[],
+  accepts: (file: string) => boolean,
+): Migration[] {
   for (const { version, file, checksum } of applied) {
     const migration = known[version - 1]
     if (migration === undefined) {
+      if (accepts(file)) continue
       throw new Error(
         `The PostgreSQL schema is ahead of this code (it has ${file}): start a newer version of Tributary.`,
       )

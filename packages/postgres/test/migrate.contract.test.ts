@@ -101,6 +101,16 @@ test('a schema ahead of the code is refused', async () => {
   }
 })
 
+test('a schema that only accepted files are ahead of the code lacks nothing, and one more refuses it', async () => {
+  const pool = await emptyDatabase()
+  const tables = { '0001_one.sql': 'CREATE TABLE one ()', '0002_two.sql': 'CREATE TABLE two ()' }
+  await migratePostgres({ pool, dir: await migrationsFolder({ ...tables, '0003_drop_two.sql': 'DROP TABLE two' }) })
+  const older = await migrationsFolder({ '0001_one.sql': tables['0001_one.sql'] })
+  const plan = (accepts: (file: string) => boolean) => migratePostgres({ pool, dir: older, dryRun: true, accepts })
+  expect(await plan(() => true)).toEqual({ files: [] })
+  await expect(plan((file) => file === '0002_two.sql')).rejects.toThrow('it has 0003_drop_two.sql')
+})
+
 test.each<Record<string, string>>([
   { '1_one.sql': '' },
   { '0001_One.sql': '' },

@@ -13,6 +13,8 @@ export interface MigrateOptions {
   dir?: string
   /** Only says what would run; writes nothing. */
   dryRun?: boolean
+  /** Whether a recorded migration of a newer version, which this code lacks, does no harm to it. Default: none. */
+  accepts?: (name: string) => boolean
   parameters?: MigrationParameters
 }
 
@@ -24,17 +26,17 @@ interface Recorded {
 
 /**
  * Brings the schema to what the code knows and gives back the names of what ran (or would run). Throws before it
- * changes anything when a recorded migration was edited or is unknown here (a schema ahead of the code).
+ * changes anything when a recorded migration was edited, or is unknown here (a schema ahead of the code) and not accepted.
  *
  * Safe from several processes at once, without a lock: each statement comes to the same end however often it runs
  * (readMigrations refuses others), the engine itself orders two DDL statements of one table, and a migration is
  * recorded after it ran, under a token of its own. A crash before the record only means that it runs again.
  */
 export async function migrateClickhouse(options: MigrateOptions): Promise<string[]> {
-  const { clickhouse, dir = migrationsDir, dryRun = false, parameters = {} } = options
+  const { clickhouse, dir = migrationsDir, dryRun = false, accepts = () => false, parameters = {} } = options
   const migrations = await readMigrations(dir)
   const recorded = await readRecorded(clickhouse)
-  refuseForeign(migrations, recorded)
+  refuseForeign(migrations, recorded, accepts)
   const done = new Set(recorded.map(({ version }) => version))
   const pending = migrations.filter(({ version }) => !done.has(version))
   if (!dryRun && pending.length > 0) {
@@ -73,10 +75,15 @@ async function readRecorded(clickhouse: Clickhouse): Promise<Recorded[]> {
   )
 }
 
-function refuseForeign(migrations: readonly Migration[], recorded: readonly Recorded[]): void {
+function refuseForeign(
+  migrations: readonly Migration[],
+  recorded: readonly Recorded[],
+  accepts: (name: string) => boolean,
+): void {
   for (const { version, name, checksum } of recorded) {
     const known = migrations.find((migration) => migration.version === version)
     if (known === undefined) {
+      if (accepts(name)) continue
       throw new Error(
         `The ClickHouse schema is ahead of this code: it holds migration ${name}. Start the version that made it, or a newer one.`,
       )

@@ -128,6 +128,17 @@ describe('the migrator', () => {
     )
   })
 
+  test('finds nothing to do on a schema that only accepted migrations are ahead of, and refuses one more', async () => {
+    await write('0001_a.sql', tableFile('a'))
+    await write('0002_b.sql', tableFile('b'))
+    await write('0003_drop_b.sql', 'DROP TABLE IF EXISTS b {{on_cluster}}')
+    await migrateClickhouse({ clickhouse, dir })
+    await Promise.all(['0002_b.sql', '0003_drop_b.sql'].map((file) => rm(join(dir, file))))
+    const plan = (accepts: (name: string) => boolean) => migrateClickhouse({ clickhouse, dir, dryRun: true, accepts })
+    expect(await plan(() => true)).toEqual([])
+    await expect(plan((name) => name === '0002_b')).rejects.toThrow('it holds migration 0003_drop_b')
+  })
+
   test.each([
     ['that fails when it runs twice', '0001_a.sql', 'CREATE TABLE a (a UInt8) ENGINE = MergeTree ORDER BY a'],
     ['that adds rows', '0001_a.sql', 'INSERT INTO a SELECT 1'],

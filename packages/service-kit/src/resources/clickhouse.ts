@@ -5,6 +5,7 @@ import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
 import { traceClickhouse, traceHeaders } from '../traces/trace-clickhouse.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
+import { onlyAdds } from './only-adds.ts'
 import type { Resource } from './resource.ts'
 
 export const clickhouseSettings = [
@@ -54,9 +55,9 @@ function splitUrl(text: string) {
   }
 }
 
-/** Throws `StartRefused` when a migration is missing: a service never changes a schema. */
+/** Throws `StartRefused` when a migration is missing, or one is ahead that takes something away: a service never changes a schema. */
 export async function requireClickhouseSchema(clickhouse: Clickhouse): Promise<void> {
-  const missing = await migrateClickhouse({ clickhouse, dryRun: true }).catch((error: unknown) => {
+  const missing = await migrateClickhouse({ clickhouse, dryRun: true, accepts: onlyAdds }).catch((error: unknown) => {
     throw toRefusal('ClickHouse', 'TRIBUTARY_CLICKHOUSE_URL', error)
   })
   if (missing.length > 0) {

@@ -4,6 +4,7 @@ import type { Pool } from 'pg'
 import type { Service } from '../service/run-service.ts'
 import type { Settings } from '../settings/read-settings.ts'
 import { EngineRefused, toRefusal } from './engine-refused.ts'
+import { onlyAdds } from './only-adds.ts'
 import type { Resource } from './resource.ts'
 
 export const postgresSettings = [
@@ -28,9 +29,9 @@ export function openPostgresServer(config: PostgresConfig, { onClose, checks }: 
   return pool
 }
 
-/** Throws `StartRefused` when a migration is missing: a service never changes a schema. */
+/** Throws `StartRefused` when a migration is missing, or one is ahead that takes something away: a service never changes a schema. */
 export async function requirePostgresSchema(pool: Pool): Promise<void> {
-  const { files } = await migratePostgres({ pool, dryRun: true }).catch((error: unknown) => {
+  const { files } = await migratePostgres({ pool, dryRun: true, accepts: onlyAdds }).catch((error: unknown) => {
     throw toRefusal('PostgreSQL', 'TRIBUTARY_POSTGRES_URL', error)
   })
   if (files.length > 0) {
