@@ -136,17 +136,16 @@ await describeWithFleet({ gateways: 1, writers: 1, attribution: 1, env, checkout
     return new Set(rows.map(({ name }) => name))
   }
 
+  /** Waits until clients and people were answered more, and the writers have written more. */
   async function untilMore() {
-    process.stderr.write(`${performance.now()}\n`)
-    const [events, installs] = [load.acknowledged_events(), phones.installs.length]
-    await vi.waitFor(() => {
-      expect(load.acknowledged_events()).toBeGreaterThan(events + 300)
-      expect(phones.installs.length).toBeGreaterThan(installs + 2)
+    const look = async () => [load.acknowledged_events(), phones.installs.length, (await fleet.progress()).committed]
+    const enough = (await look()).map((count, n) => count + [300, 3, 1][n]!)
+    await vi.waitFor(async () => {
+      for (const [n, count] of (await look()).entries()) expect(count).toBeGreaterThanOrEqual(enough[n]!)
     }, patience)
   }
 
   async function stopAll(processes: readonly FleetProcess[]) {
-    process.stderr.write(`${performance.now()} stop\n`)
     const codes = await Promise.all(processes.map((one) => one.stop()))
     expect(codes, processes.map(({ name, log }) => `${name}: ${log().slice(-500)}`).join('\n')).toEqual(
       codes.map(() => 0),
