@@ -7,7 +7,7 @@ const help = `npm run prove -- [options]
 Proves at length what npm test proves once. Without options it runs the tests of the ring "prove" (about six minutes): attacks, fuzz, a soak
 with kill -9 of all services, a rolling upgrade, long histories of logs, the packed client, the compose file. Only --night runs Schemathesis.
 
-  --short    the ring without what takes longest, as in CI: two thirds of the attacks, the orders of arrival, and Helm (four minutes)
+  --short    the ring without what takes longest, as in CI: two thirds of the attacks, the orders of arrival, and Helm (five minutes)
   --saved    replays saved histories: every answer of the product must be the same (ten minutes)
   --mutants  breaks each rule once and looks whether a test of it fails (minutes)
   --night    all of this in its full length, more rounds of properties, and 1000 random histories (hours)
