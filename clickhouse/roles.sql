@@ -136,7 +136,7 @@ GRANT
 TO tributary_receipt_validator WITH REPLACE OPTION;
 
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
-CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
+CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_bytes_ratio_before_external_sort = 0, max_concurrent_queries_for_user = 32;
 CREATE USER IF NOT EXISTS tributary_report_api IDENTIFIED WITH sha256_password BY {report_api_password:String} SETTINGS PROFILE tributary_report_limits;
 GRANT
   SELECT ON tributary.schema_migrations_v1,

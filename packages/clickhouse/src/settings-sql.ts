@@ -11,7 +11,8 @@ export const settingsSql = (settings: Settings): string =>
 
 /**
  * Settings of a statement that may take `memory_bytes_max` of memory. A third stays in memory and the rest goes to the disk,
- * because merging from the disk takes memory too.
+ * because merging from the disk takes memory too: a block of each file of a sort. The engine keeps what it sorts in memory while the ratio
+ * of a sort is set, whatever the bytes are; groups and joins go to the disk by whichever is less.
  */
 export function memorySettings(memory_bytes_max: number) {
   const spilled_bytes_min = Math.floor(memory_bytes_max / 3)
@@ -19,6 +20,8 @@ export function memorySettings(memory_bytes_max: number) {
     max_memory_usage: memory_bytes_max,
     max_bytes_before_external_group_by: spilled_bytes_min,
     max_bytes_before_external_sort: spilled_bytes_min,
+    max_bytes_ratio_before_external_sort: 0,
+    prefer_external_sort_block_bytes: Math.floor(memory_bytes_max / 200),
     max_bytes_before_external_join: spilled_bytes_min,
   }
 }

@@ -59,7 +59,7 @@ const common = settingsSql({
 /** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
 const guarded =
   'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
-  'max_bytes_before_external_sort = 200000000, readonly = 2'
+  'max_bytes_before_external_sort = 200000000, max_bytes_ratio_before_external_sort = 0, readonly = 2'
 
 /** A streamed answer may be larger than what the memory of the process holds. */
 const streamed =

@@ -75,7 +75,7 @@ ${serviceRoleSql('postback-forwarder', replicaRights)}
 -- receipt-validator: copies rows of events whose receipts it judged, and of their money.
 ${serviceRoleSql('receipt-validator', replicaRights, processRights)}
 -- report-api: reads. What one question may cost is limited here; the numbers are for a server of 16 GB.
-CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_concurrent_queries_for_user = 32;
+CREATE SETTINGS PROFILE IF NOT EXISTS tributary_report_limits SETTINGS max_memory_usage = 4000000000, max_memory_usage_for_user = 8000000000, max_bytes_before_external_group_by = 2000000000, max_bytes_before_external_sort = 2000000000, max_bytes_ratio_before_external_sort = 0, max_concurrent_queries_for_user = 32;
 ${roleSql('report-api', [...declaredRights('report-api'), ...replicaRights], ' SETTINGS PROFILE tributary_report_limits')}
 -- admin-api: rebuilds quota counters from what came in, and exports what is known of an install.
 ${serviceRoleSql('admin-api', replicaRights)}

@@ -94,14 +94,12 @@ function standingSql(window: InstallsOfWindow): string {
 const settings = { max_threads: 1, ...memorySettings(limits.what_if_memory_bytes_max) }
 
 /**
- * Decisions are long: few rows at a time. Groups are those of the key of the table, so that memory holds one of them. The engine keeps
- * what is sorted in memory while the ratio is set, whatever the bytes are.
+ * Decisions are long: few rows at a time. Groups are those of the key of the table, so that memory holds one of them.
  */
 const sortSettings = {
   max_block_size: 512,
   max_bytes_before_external_sort: 60_000_000,
   prefer_external_sort_block_bytes: 256 * 1024,
-  max_bytes_ratio_before_external_sort: 0,
   temporary_files_buffer_size: 256 * 1024,
   optimize_read_in_order: 0,
   optimize_aggregation_in_order: 1,
