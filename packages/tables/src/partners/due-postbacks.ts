@@ -104,8 +104,8 @@ const targetsSql = `
       WHERE d.state = 'due' AND (d.app_id, d.partner) > (waiting.app_id, waiting.partner)
       ORDER BY d.app_id, d.partner LIMIT 1) AS next)
   SELECT w.app_id, w.partner, a.company_id FROM waiting w JOIN apps a USING (app_id)
-  WHERE EXISTS (SELECT 1 FROM due_postbacks d
-    WHERE d.state = 'due' AND d.app_id = w.app_id AND d.partner = w.partner AND d.next_try_ms <= ${clock_ms})`
+  CROSS JOIN LATERAL (SELECT 1 FROM due_postbacks d
+    WHERE d.state = 'due' AND d.app_id = w.app_id AND d.partner = w.partner AND d.next_try_ms <= ${clock_ms} LIMIT 1) AS now`
 
 /** The most that a process takes of a partner. */
 export type Wanted = PartnerOfApp & { max: number }
@@ -133,19 +133,20 @@ export async function takeDue(pool: Client, wanted: readonly Wanted[]): Promise<
 type TakenRow = Omit<TakenPostback, 'content' | 'settings'> &
   Omit<PostbackSettings, 'postback_url'> & { content: string; postback_url: string | null }
 
-/** A row of a version from before the partner was removed has no URL: nothing sends it, also when the partner was set again. */
+/**
+ * A row of a version from before the partner was removed has no URL: nothing sends it, also when the partner was set again. Rows are updated
+ * by their place, and targets are found by a `LIMIT`: joined by key, old statistics make PostgreSQL read all that is due, each time.
+ */
 const takeSql = `
   WITH chosen AS (
-    SELECT d.app_id, d.install_uuid, d.event_key, d.partner
-    FROM unnest($1::text[], $2::text[], $3::int[]) AS wanted (app_id, partner, max)
+    SELECT d.place FROM unnest($1::text[], $2::text[], $3::int[]) AS wanted (app_id, partner, max)
     CROSS JOIN LATERAL (
-      SELECT app_id, install_uuid, event_key, partner FROM due_postbacks
+      SELECT ctid AS place FROM due_postbacks
       WHERE state = 'due' AND app_id = wanted.app_id AND partner = wanted.partner AND next_try_ms <= ${clock_ms}
       ORDER BY next_try_ms LIMIT wanted.max FOR UPDATE SKIP LOCKED) AS d),
   taken AS (
     UPDATE due_postbacks d SET leased = true, next_try_ms = ${clock_ms} + $4::bigint, tries = tries + 1 FROM chosen c
-    WHERE d.app_id = c.app_id AND d.install_uuid = c.install_uuid AND d.event_key = c.event_key AND d.partner = c.partner
-    RETURNING d.*)
+    WHERE d.ctid = c.place RETURNING d.*)
   SELECT t.app_id, t.install_uuid, t.event_key, t.partner, a.company_id, t.idempotency_key, t.event_name, t.content,
     t.dated_at_ms::float8, t.owed_at_ms::float8, (t.give_up_ms - ${clock_ms})::float8 AS left_ms, t.tries, t.settings_id::text, p.method, p.events, p.flagged,
     CASE WHEN EXISTS (SELECT 1 FROM partner_postbacks n WHERE n.app_id = t.app_id AND n.partner = t.partner
