@@ -4,7 +4,7 @@ import { retryDead, takeDue } from '@tributary/tables/partners/due-postbacks'
 import { findPartner, removePartner, setPartner } from '@tributary/tenancy/companies/partner-settings'
 import { openMasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { clock_ms, listen, masterKeys, openStage } from './deliver-stage.ts'
 
 const patient = { timeout: 180_000, interval: 20 }
@@ -252,6 +252,70 @@ test('what a process tries is left alone by one whose clock is ahead', async () 
   start({ now: () => Date.now() + day_ms })
   await vi.waitFor(async () => expect(await states()).toEqual({ 'ads due': 1, 'other delivered': 1 }), patient)
   expect(logged).toMatchObject([{ partner: 'other' }])
+})
+
+/** A partner whose first answer is quick, and whose later ones come when they are let go. */
+async function startHeldPartner(status = 200) {
+  const heard: string[] = []
+  const held: (() => void)[] = []
+  const { port } = await listen((incoming, response) => {
+    heard.push(incoming.url ?? '')
+    if (heard.length === 1) response.end('first')
+    else held.push(() => void response.writeHead(status).end('answer'))
+  })
+  const letGo = () => {
+    for (const answer of held.splice(0)) answer()
+  }
+  return { heard, letGo, url: `http://127.0.0.1:${port}` }
+}
+const at_once = limits.partner_tries_at_once_max
+
+test('the next try of a partner that drains begins when one ends, whatever PostgreSQL does', async () => {
+  const { owe, start, pool } = await openStage()
+  const partner = await startHeldPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 100)
+  let away = Promise.resolve()
+  const query = (config: never, values: never) => away.then(() => pool.query(config, values))
+  start({ postgres: { query } as never })
+  await vi.waitFor(() => expect(partner.heard).toHaveLength(1 + at_once), patient)
+  const back = Promise.withResolvers<void>()
+  onTestFinished(() => back.resolve())
+  away = back.promise
+  partner.letGo()
+  await vi.waitFor(() => expect(partner.heard).toHaveLength(1 + 2 * at_once), { ...patient, timeout: 20_000 })
+})
+
+test('what was taken ahead is given back untried once the partner fails, and at a stop', async () => {
+  const { owe, start, pool, states, logged } = await openStage()
+  const partner = await startHeldPartner(500)
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 100)
+  const leased = async () => (await pool.query('SELECT 1 FROM due_postbacks WHERE leased')).rowCount
+  const running = start()
+  await vi.waitFor(() => expect(partner.heard).toHaveLength(1 + at_once), patient)
+  await vi.waitFor(async () => expect(await leased()).toBeGreaterThanOrEqual(2 * at_once), patient)
+  partner.letGo()
+  await vi.waitFor(async () => expect(await leased()).toBe(0), patient)
+  await running.end()
+  expect(await leased()).toBe(0)
+  expect(await states()).toEqual({ 'ads delivered': 1, 'ads due': 99 })
+  expect(logged).toHaveLength(partner.heard.length)
+})
+
+test('what was taken ahead is not sent once its install is erased', async () => {
+  const { owe, start, pool, app_id, states, now } = await openStage()
+  const partner = await startHeldPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 1 + 2 * at_once)
+  const erased = memoryTombstones()
+  start({ erased })
+  await vi.waitFor(() => expect(partner.heard).toHaveLength(1 + at_once), patient)
+  const { rows } = await pool.query<{ install_uuid: string }>('SELECT install_uuid FROM due_postbacks')
+  const left = rows.filter(({ install_uuid }) => !partner.heard.includes(`/a?i=${install_uuid}`))
+  for (const { install_uuid } of left) erased.erase(app_id, install_uuid, now())
+  const rowsLeft = async () => (await pool.query('SELECT 1 FROM due_postbacks')).rowCount
+  await vi.waitFor(async () => expect(await rowsLeft()).toBe(1 + at_once), patient)
+  partner.letGo()
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 + at_once }), patient)
+  expect(partner.heard).toHaveLength(1 + at_once)
 })
 
 test('nothing of an erased install is sent once its tombstone is there, whatever the eraser has still to do', async () => {

@@ -48,7 +48,9 @@ test('partners of a company that never answered leave room to those of its own t
     vi.advanceTimersByTime(limits.partner_slow_try_ms)
     clock.ms += limits.partner_slow_try_ms
   }
-  expect(pace.share([good])).toEqual([{ app_id: good.app_id, partner: 'good', max: limits.partner_tries_at_once_max }])
+  // And as many ahead.
+  const max = 2 * limits.partner_tries_at_once_max
+  expect(pace.share([good])).toEqual([{ app_id: good.app_id, partner: 'good', max }])
 })
 
 test('partners that fail, however many, leave room to those that nobody has tried yet', () => {
@@ -89,4 +91,22 @@ test('a clock that was a day ahead and is corrected stops no partner for that da
   expect(pace.share([one])).toEqual([])
   clock.ms -= 86_400_000
   expect(pace.share([one])).toHaveLength(1)
+})
+
+test('what is taken ahead leaves places to others', () => {
+  const pace = createPace(() => clock.ms)
+  const draining = Array.from({ length: 10 }, (_, n) => target('a', n))
+  for (const one of draining) pace.begin(one)(quick)
+  const wanted = pace.share(draining)
+  const taken = wanted.reduce((sum, { max }) => sum + max, 0)
+  expect(taken).toBeLessThanOrEqual(limits.partner_fast_tries_max)
+  const waits = wanted.flatMap(({ partner, max }) => {
+    const one = draining.find((of) => of.partner === partner)!
+    return Array.from({ length: max }, () => (pace.mayBegin(one) ? pace.begin(one) : pace.wait(one)))
+  })
+  expect(pace.share([...draining, target('b')]).reduce((sum, { max }) => sum + max, 0)).toBe(
+    limits.partner_fast_tries_max - taken,
+  )
+  for (const end of waits) end(quick)
+  expect(begin(pace, [...draining, target('b')])).toMatchObject({ b: 1 })
 })

@@ -15,21 +15,18 @@ export type LoggedTry = Omit<Delivery, 'install_uuid' | 'answer'> & {
   dated_at_ms: number
 }
 
-const columns = [
+/** Columns of an insert into `partner_deliveries_v1`, whose lines `deliveryLine` makes. */
+export const deliveryColumns = [
   ...(['app_id', 'day', 'partner', 'install_uuid', 'event_name', 'idempotency_key', 'try', 'dated_at_ms'] as const),
-  ...(['tried_at_ms', 'outcome', 'status', 'reason', 'elapsed_ms', 'answer'] as const),
+  ...(['tried_at_ms', 'outcome', 'status', 'reason', 'elapsed_ms', 'answer', 'delivery_key', 'erased'] as const),
 ]
 
-/** Columns of an insert into `partner_deliveries_v1`, whose lines `deliveryLine` makes. */
-export const deliveryColumns = [...columns, 'delivery_key', 'erased'] as const
-
-/** A line of an insert into `partner_deliveries_v1`. */
+/** A line of an insert into `partner_deliveries_v1`, in the order of its columns. */
 export function deliveryLine(one: LoggedTry): string {
-  const row: Record<(typeof columns)[number], unknown> = {
-    ...one,
-    ...{ day: utcDay(one.tried_at_ms), status: one.status ?? 0, reason: one.reason ?? '' },
-  }
-  return JSON.stringify([...columns.map((name) => row[name]), deliveryKey(one.idempotency_key), 0])
+  const { app_id, partner, install_uuid, event_name, idempotency_key, dated_at_ms, tried_at_ms, outcome } = one
+  const of = [app_id, utcDay(tried_at_ms), partner, install_uuid, event_name, idempotency_key, one.try, dated_at_ms]
+  const ended = [tried_at_ms, outcome, one.status ?? 0, one.reason ?? '', one.elapsed_ms, one.answer]
+  return JSON.stringify([...of, ...ended, deliveryKey(idempotency_key), 0])
 }
 
 /** 64 bits of the key, which is random: a row is named by them without it. */

@@ -55,7 +55,7 @@ const added_max = 2000
 export async function addOwed(pool: Client, owed: readonly AddedPostback[], now_ms: number): Promise<number> {
   let added = 0
   // Rows have one order everywhere: two processes that add the same ones would wait for each other in a circle.
-  const ordered = owed.toSorted((a, b) => compare(nameOf(a), nameOf(b)))
+  const ordered = inOrder(owed)
   for (let at = 0; at < ordered.length; at += added_max) {
     const some = ordered.slice(at, at + added_max)
     const of = <T>(value: (one: AddedPostback) => T) => some.map(value)
@@ -75,7 +75,13 @@ export async function addOwed(pool: Client, owed: readonly AddedPostback[], now_
 
 const nameOf = ({ app_id, install_uuid, event_key, partner }: DueKey) =>
   `${app_id}/${install_uuid}/${event_key}/${partner}`
-const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** In the order of their names, each of which is made once. */
+const inOrder = <T extends DueKey>(all: readonly T[]): T[] =>
+  all
+    .map((one) => ({ one, name: nameOf(one) }))
+    .sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)))
+    .map(({ one }) => one)
 
 const addSql = `
   INSERT INTO due_postbacks (app_id, install_uuid, event_key, partner, settings_id, event_name, content, dated_at_ms,
@@ -169,7 +175,7 @@ const isTry = `d.app_id = e.app_id AND d.install_uuid = e.install_uuid AND d.par
 /** Ends tries. One that another process has repeated, because its lease ended, changes nothing any more. */
 export async function endTries(pool: Client, ended: readonly EndedTry[], now_ms: number): Promise<void> {
   if (ended.length === 0) return
-  const ordered = ended.toSorted((a, b) => compare(nameOf(a), nameOf(b)))
+  const ordered = inOrder(ended)
   const of = <T>(value: (one: EndedTry) => T) => ordered.map(value)
   await pool.query({
     ...{ name: 'end_tries', text: endSql },

@@ -14,6 +14,7 @@ import type { ResolveHost } from '@tributary/tenancy/resolve-host'
 import { isSecretUnreadable, type MasterKeys } from '@tributary/tenancy/secrets/master-keys'
 import type { Pool } from 'pg'
 import type { ForwarderMetrics } from '../metrics.ts'
+import { createAhead } from './ahead.ts'
 import { postbackAgent } from './connect.ts'
 import { createPace, type Pace } from './pace.ts'
 import { partnerSecrets } from './partner-secrets.ts'
@@ -56,29 +57,59 @@ export function deliverer(deps: DeliverDeps) {
   /** The fault of a try, with which `work` rejects. */
   let fault: { err: unknown } | null = null
 
-  /** Begins as many tries as have room, and gives back how many. */
-  async function begin(stop: AbortSignal): Promise<number> {
+  const ahead = createAhead(pace, { begin: beginTry, giveBack })
+  let stop = new AbortController().signal
+  /** Number of the newest tombstone that what waits was compared with. */
+  let tombstone = 0
+
+  /** Takes as much as has room, begins it or has it wait, and returns how much that is. */
+  async function take(): Promise<number> {
     if (!pace.hasRoom() || !tries.hasRoom()) return 0
     const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres)))
-    for (const one of await withoutErased(deps, taken)) {
-      const work = tryOnce({ ...deps, agent, pace, tries, secretOf }, one, stop)
-        .catch((err: unknown) => {
-          fault = { err }
-        })
-        .finally(() => {
-          at_work.delete(work)
-          wake()
-        })
-      at_work.add(work)
-    }
+    if (taken.length === 0 && ahead.isEmpty()) return 0
+    for (const one of await withoutErased(taken)) ahead.add(one)
+    if (stop.aborted) ahead.clear()
     return taken.length
+  }
+
+  /**
+   * Removes what is of an erased life, also of what waits: the eraser ends what is due when its turn comes, and a test may show an install
+   * that it has not deleted yet. An erasure that this does not know finds the leases.
+   */
+  async function withoutErased(taken: readonly TakenPostback[]): Promise<readonly TakenPostback[]> {
+    const tombstones = await newestTombstones(deps.erased)
+    const isGone = (one: TakenPostback) => isErasedLife(tombstones, one)
+    const gone = [...taken.filter(isGone), ...(tombstones.number === tombstone ? [] : ahead.drop(isGone))]
+    tombstone = tombstones.number
+    if (gone.length > 0) await removeTaken(postgres, gone)
+    return taken.filter((one) => !gone.includes(one))
+  }
+
+  function beginTry(one: TakenPostback): void {
+    const work = tryOnce({ ...deps, agent, pace, tries, secretOf }, one, stop)
+      .catch((err: unknown) => {
+        fault = { err }
+      })
+      .finally(() => {
+        at_work.delete(work)
+        if (stop.aborted || fault !== null) ahead.clear()
+        else ahead.next(one)
+        wake()
+      })
+    at_work.add(work)
+  }
+
+  /** It was not tried: the next process takes it at once. */
+  function giveBack(one: TakenPostback): void {
+    tries.add({ ended: { ...keyOf(one), state: 'due', pause_ms: 0, reason: null }, logged: null })
   }
 
   return {
     /** Looks again at once: something new may be due. */
     wake: () => wake(),
     /** Works until the signal fires. Rejects when PostgreSQL is away, or with the fault of a try; call it again. */
-    async work(stop: AbortSignal): Promise<void> {
+    async work(signal: AbortSignal): Promise<void> {
+      stop = signal
       fault = null
       const onStop = () => wake()
       stop.addEventListener('abort', onStop)
@@ -87,9 +118,9 @@ export function deliverer(deps: DeliverDeps) {
           const woken = new Promise<void>((resolve) => {
             wake = resolve
           })
-          const begun = await begin(stop)
+          const taken = await take()
           await pause(look_gap_ms)
-          if (begun > 0) continue
+          if (taken > 0) continue
           const timer = setTimeout(() => wake(), look_pause_ms)
           await woken
           clearTimeout(timer)
@@ -101,23 +132,12 @@ export function deliverer(deps: DeliverDeps) {
       }
     },
     async close(): Promise<void> {
+      ahead.clear()
       await Promise.allSettled(at_work)
       await tries.settle(settle_ms)
       await agent.destroy()
     },
   }
-}
-
-/**
- * Leaves out, and removes, what is of an erased life: the eraser ends what is due when its turn comes, and a test may show an install that it
- * has not deleted yet. An erasure that this does not know finds the leases.
- */
-async function withoutErased({ postgres, erased }: DeliverDeps, taken: readonly TakenPostback[]) {
-  if (taken.length === 0) return taken
-  const tombstones = await newestTombstones(erased)
-  const gone = new Set(taken.filter((one) => isErasedLife(tombstones, one)))
-  if (gone.size > 0) await removeTaken(postgres, [...gone])
-  return taken.filter((one) => !gone.has(one))
 }
 
 interface TryDeps extends DeliverDeps {

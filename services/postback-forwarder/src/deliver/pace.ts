@@ -10,6 +10,8 @@ interface State {
   /** Nothing is tried until then, Unix epoch ms. */
   stopped_until_ms: number
   at_once: number
+  /** Taken ahead: they begin when tries of the partner end. */
+  ahead: number
 }
 
 /** The result of a try, for the pace of its partner. */
@@ -22,14 +24,14 @@ export interface TryResult {
 
 /**
  * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
- * its first second and one of many slow places afterwards. Partners that were not delivered to lately, quickly, have one try at once,
- * and leave half of the fast places to the others; those whose last try failed hold at most a quarter of them. One that fails is stopped
+ * its first second and one of many slow places afterwards. A postback that is taken ahead of its try holds a fast place too. Partners that
+ * were not delivered to lately, quickly, have one try at once, and leave half of the fast places to the others; those whose last try failed hold at most a quarter of them. One that fails is stopped
  * for growing times (circuit breaker). A company has at most twice as many tries as places are free, and begins none of such a partner
  * beyond as many as are free: partners which all stop to answer never take every place.
  */
 export function createPace(now: () => number, limit = limits) {
   const states = new Map<string, State>()
-  const places = { fast: 0, unproven: 0, failing: 0, slow: 0 }
+  const places = { fast: 0, ahead: 0, unproven: 0, failing: 0, slow: 0 }
   /** Tries at once of companies that have some. */
   const ofCompany = new Map<string, number>()
   let turn = 0
@@ -39,13 +41,14 @@ export function createPace(now: () => number, limit = limits) {
     const known = states.get(name)
     if (known !== undefined) return known
     if (states.size >= states_max) forgetIdle()
-    const made = { company_id, proven: false, failures: 0, stopped_until_ms: 0, at_once: 0 }
+    const made = { company_id, proven: false, failures: 0, stopped_until_ms: 0, at_once: 0, ahead: 0 }
     states.set(name, made)
     return made
   }
 
   function forgetIdle(): void {
-    for (const [name, state] of states) if (state.at_once === 0 && state.failures === 0) states.delete(name)
+    for (const [name, state] of states)
+      if (state.at_once + state.ahead === 0 && state.failures === 0) states.delete(name)
   }
 
   /** A stop that ends later than any may is one of a clock that was ahead. */
@@ -60,25 +63,49 @@ export function createPace(now: () => number, limit = limits) {
     return Math.max(0, (state.proven ? limit.partner_tries_at_once_max : 1) - state.at_once)
   }
 
+  /** How many postbacks of a partner may be taken now: as many ahead as may be tried at once. */
+  const wantedOf = (state: State): number => {
+    const ahead_max = state.proven && !isStopped(state) ? limit.partner_tries_at_once_max : 0
+    return Math.max(0, roomOf(state) + ahead_max - state.ahead)
+  }
+  const freePlaces = () => limit.partner_fast_tries_max - places.fast - places.ahead
+
   return {
-    /** Whether a try may begin. */
-    hasRoom: () => places.fast < limit.partner_fast_tries_max,
+    /** Whether something may be taken. */
+    hasRoom: () => freePlaces() > 0,
+    /** Whether a postback that was taken may begin. */
+    mayBegin: (target: DueTarget): boolean => roomOf(stateOf(target)) > 0,
+    /** Whether one that may not begin waits for the end of another try of its partner. */
+    mayWait(target: DueTarget): boolean {
+      const state = stateOf(target)
+      return state.at_once > 0 && state.proven && !isStopped(state)
+    },
+    /** Counts a postback that was taken ahead; call what it returns when it waits no longer. */
+    wait(target: DueTarget): () => void {
+      const state = stateOf(target)
+      state.ahead += 1
+      places.ahead += 1
+      return () => {
+        state.ahead -= 1
+        places.ahead -= 1
+      }
+    },
     /** How many postbacks of which partners are taken now: companies in turn, then their partners; proven ones first, failing ones last. */
     share(targets: readonly DueTarget[]): Wanted[] {
       turn += 1
       const open = inTurn(targets, turn)
         .map((target) => ({ target, state: stateOf(target) }))
-        .filter(({ state }) => roomOf(state) > 0)
+        .filter(({ state }) => wantedOf(state) > 0)
       const proven = open.filter(({ state }) => state.proven)
       const others = open
         .filter(({ state }) => !state.proven)
         .toSorted((a, b) => Number(isFailing(a.state)) - Number(isFailing(b.state)))
-      let free = limit.partner_fast_tries_max - places.fast
+      let free = freePlaces()
       let free_unproven = Math.min(free, limit.partner_fast_tries_max / 2 - places.unproven)
       let free_failing = limit.partner_fast_tries_max / 4 - places.failing
       const each = Math.max(1, Math.floor(free / Math.max(1, open.length)))
       const held = new Map(ofCompany)
-      let free_all = limit.partner_fast_tries_max + limit.partner_slow_tries_max - places.fast - places.slow
+      let free_all = freePlaces() + limit.partner_slow_tries_max - places.slow
       /** The tries that a company may begin, so that it has at most its share of the places that are free afterwards. */
       const spareOf = ({ company_id, proven }: State): number => {
         const per_free = limit.partner_company_tries_per_free_max / (proven ? 1 : 2)
@@ -87,7 +114,7 @@ export function createPace(now: () => number, limit = limits) {
       const wanted: Wanted[] = []
       for (const { target, state } of [...proven, ...others]) {
         const left = Math.min(free, state.proven ? free : free_unproven, isFailing(state) ? free_failing : free)
-        const max = Math.min(each, roomOf(state), left, spareOf(state))
+        const max = Math.min(each, wantedOf(state), left, spareOf(state))
         if (max <= 0) continue
         free -= max
         free_all -= max
