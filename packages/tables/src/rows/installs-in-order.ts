@@ -3,7 +3,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import type { Decision } from '@tributary/contracts/attribution/decision'
-import { limits } from '@tributary/contracts/limits'
+import { hour_ms, limits } from '@tributary/contracts/limits'
 import { isBehind } from '@tributary/domain/attribute/decisions'
 import { utcDay } from '@tributary/domain/utc-day'
 import { decidedAt } from '../attribution/verdicts.ts'
@@ -16,18 +16,64 @@ export interface InstallsOfWindow {
   until_ms: number
 }
 
+/** Installs that one statement sorts: each 60 MB of decisions are a file of the sort, which takes 2 MB of memory. */
+const slice_installs_max = 500_000
+
 /**
  * Reads the newest decisions on the installs of a window, those that wait for a click included, in pages and in the order of `byInstall`.
- * One statement sorts them all, on the disk: `installs_v1` is sorted by install, so that each further one would read the whole app again.
+ * Statements sort them on the disk, a slice of the window each: `installs_v1` is sorted by install, so that each one reads the whole app.
+ * An install whose time changes meanwhile may come twice, or not.
  */
 export async function* readInstallsInOrder(
-  clickhouse: Pick<Clickhouse, 'stream'>,
+  clickhouse: Pick<Clickhouse, 'query' | 'stream'>,
   window: InstallsOfWindow,
   page_installs: number,
   signal: AbortSignal,
+  slice_installs = slice_installs_max,
 ): AsyncGenerator<Decision[]> {
-  const stream = await clickhouse.stream(standingSql(window), { format: 'JSONEachRow', signal })
   let page: Decision[] = []
+  for (const slice of await findSlices(clickhouse, window, slice_installs)) {
+    signal.throwIfAborted()
+    for await (const decision of readSlice(clickhouse, slice, signal)) {
+      page.push(decision)
+      if (page.length < page_installs) continue
+      yield page
+      page = []
+    }
+  }
+  if (page.length > 0) yield page
+}
+
+/** Cuts a window between hours, so that slices of more than an hour have no more than so many rows. */
+async function findSlices(
+  clickhouse: Pick<Clickhouse, 'query'>,
+  window: InstallsOfWindow,
+  rows_max: number,
+): Promise<InstallsOfWindow[]> {
+  const hours = await clickhouse.query<{ hour: number; rows: number }>(
+    `SELECT intDiv(i.installed_at_ms, ${hour_ms}) AS hour, toInt64(count()) AS rows FROM installs_v1 AS i
+     WHERE ${inWindow(window)} AND i.sign = 1 GROUP BY hour ORDER BY hour SETTINGS ${settingsSql(settings)}`,
+  )
+  const slices: InstallsOfWindow[] = []
+  let since_ms = window.since_ms
+  let held = 0
+  for (const { hour, rows } of hours) {
+    if (held > 0 && held + rows > rows_max) {
+      slices.push({ ...window, since_ms, until_ms: hour * hour_ms })
+      since_ms = hour * hour_ms
+      held = 0
+    }
+    held += rows
+  }
+  return [...slices, { ...window, since_ms }]
+}
+
+async function* readSlice(
+  clickhouse: Pick<Clickhouse, 'stream'>,
+  slice: InstallsOfWindow,
+  signal: AbortSignal,
+): AsyncGenerator<Decision> {
+  const stream = await clickhouse.stream(standingSql(slice), { format: 'JSONEachRow', signal })
   let held: Decision | null = null
   for await (const decision of readDecisions(stream)) {
     // The decisions on one install are neighbours.
@@ -35,14 +81,10 @@ export async function* readInstallsInOrder(
       if (!isBehind(decision.decided_at, held.decided_at)) held = decision
       continue
     }
-    if (held !== null) page.push(held)
+    if (held !== null) yield held
     held = decision
-    if (page.length < page_installs) continue
-    yield page
-    page = []
   }
-  if (held !== null) page.push(held)
-  if (page.length > 0) yield page
+  if (held !== null) yield held
 }
 
 /** Counts the installs of a window that have a verdict. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Decision } from '@tributary/contracts/attribution/decision'
+import { hour_ms } from '@tributary/contracts/limits'
 import { isBehind } from '@tributary/domain/attribute/decisions'
 import { byInstall } from '@tributary/domain/attribute/verdict'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -26,7 +27,7 @@ type Made = typeof made extends fc.Arbitrary<infer T> ? T : never
 
 const decisionOf = (app_id: string, { install, ms, place, log, offset, tried }: Made): Decision => ({
   ...{ v: 1, company_id: 'co_1', app_id, install_uuid: `i${install}`, received_at_ms: begin_ms },
-  installed_at_ms: begin_ms + ms,
+  installed_at_ms: begin_ms + ms * hour_ms,
   place: {
     topic: `events.accepted.v1@${place === 2 ? 'b' : 'a'}`,
     partition: place % 2,
@@ -49,9 +50,10 @@ async function write(decisions: readonly Decision[], sign: 1 | -1 = 1) {
     })
 }
 
+/** The pages of a window, in hours; one statement reads few installs. */
 async function read(app_id: string, since: number, until: number, page_installs: number): Promise<Decision[][]> {
-  const window = { app_id, since_ms: begin_ms + since, until_ms: begin_ms + until }
-  return Array.fromAsync(readInstallsInOrder(clickhouse, window, page_installs, new AbortController().signal))
+  const window = { app_id, since_ms: begin_ms + since * hour_ms, until_ms: begin_ms + until * hour_ms }
+  return Array.fromAsync(readInstallsInOrder(clickhouse, window, page_installs, new AbortController().signal, 2))
 }
 
 test('the newest decision on each install of a window comes once and in its place', async () => {
@@ -77,7 +79,7 @@ test('the newest decision on each install of a window comes once and in its plac
           of.reduce((held, next) => (isBehind(next.decided_at, held.decided_at) ? held : next)),
         )
         const expected = newest
-          .filter(({ installed_at_ms: ms }) => ms >= begin_ms + since && ms < begin_ms + until)
+          .filter(({ installed_at_ms: ms }) => ms >= begin_ms + since * hour_ms && ms < begin_ms + until * hour_ms)
           .toSorted(byInstall)
         const pages = await read(app_id, since, until, page_installs)
         expect(pages.flat()).toEqual(expected)
