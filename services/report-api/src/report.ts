@@ -14,6 +14,8 @@ interface ReportRequest extends ReportPage, RequestedRows, RequestedForm {
   /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters
+  /** false: nobody asks for distinct installs, and each row has 0. Only for the report `events`. */
+  count_uniques?: false
 }
 
 /** The data that reports read. */

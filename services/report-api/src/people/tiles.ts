@@ -47,15 +47,15 @@ export async function readTiles(
 }
 
 async function readFigures(sources: ReportSources, app_id: string, window: RowWindow, now_ms: number) {
-  const read = <Name extends ReportName>(report: Report<Name>, of: RowWindow, group: 'day' | 'month') =>
-    readAll(report, sources, { app_id, ...of, group })
-  const installs = await read<'attribution'>(attributionReport, window, 'month')
-  // Unique installs of a day are settled, those of a month are not.
-  const events = await read<'events'>(eventsReport, window, 'day')
-  const revenue = await read<'revenue'>(revenueReport, window, 'month')
+  const read = <Name extends ReportName>(report: Report<Name>, of: RowWindow, form: Form) =>
+    readAll(report, sources, { app_id, ...of, ...form })
+  const installs = await read<'attribution'>(attributionReport, window, { group: 'month' })
+  const events = await read<'events'>(eventsReport, window, { group: 'month', count_uniques: false })
+  // Money of a day is settled, that of a month is not.
+  const revenue = await read<'revenue'>(revenueReport, window, { group: 'day' })
   // Day 7 of an install is over after 8 times 24 hours.
   const mature = { ...window, until_ms: Math.min(window.until_ms, now_ms - 8 * day_ms) }
-  const cohorts = await read<'cohorts'>(cohortsReport, mature, 'month')
+  const cohorts = await read<'cohorts'>(cohortsReport, mature, { group: 'month', days: [7] })
   const cohort_installs = sum(cohorts.rows, (row) => row.installs)
   return {
     installs: sum(installs.rows, (row) => row.installs),
@@ -70,11 +70,13 @@ const sum = <Row>(rows: readonly Row[], count: (row: Row) => number): number =>
   rows.reduce((total, row) => total + count(row), 0)
 const round4 = (value: number): number => Math.round(value * 1e4) / 1e4
 
+type Form = Pick<Parameters<Report<ReportName>>[1], 'group' | 'days' | 'count_uniques'>
+
 /** All rows of a report, page by page. */
 async function readAll<Name extends ReportName>(
   report: Report<Name>,
   sources: ReportSources,
-  asked: RowWindow & { app_id: string; group: 'day' | 'month' },
+  asked: RowWindow & Form & { app_id: string },
 ): Promise<{ rows: ReportRow<Name>[]; missing_rates: readonly string[] }> {
   const rows: ReportRow<Name>[] = []
   if (asked.since_ms >= asked.until_ms) return { rows, missing_rates: [] }

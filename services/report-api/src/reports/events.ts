@@ -26,7 +26,7 @@ import { both, daysParams, findDays, momentsOf, windowSql } from '../window-rows
  */
 export const eventsReport: Report<'events'> = async (
   sources,
-  { app_id, limit, offset, count_rows, filters, group, ...window },
+  { app_id, limit, offset, count_rows, count_uniques, filters, group, ...window },
 ) => {
   const { clickhouse, fxRates } = sources
   const asked = windowDays(window)
@@ -41,8 +41,11 @@ export const eventsReport: Report<'events'> = async (
   const requested = { limit, offset, count_rows }
   const sql = countsSql(periodOf('date'), amounts, allRowsSql(requested))
   const { page, all_rows } = await queryPage<CountRow>(clickhouse, sql, params, requested)
-  const counted = group === 'day' ? await countDays(sources, params, page) : countSets(periodOf('day'), filter.passes)
-  const uniques = await queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
+  const countUniques = async () => {
+    const counted = group === 'day' ? await countDays(sources, params, page) : countSets(periodOf('day'), filter.passes)
+    return queryUniques(sources, counted.sql, { ...params, ...counted.params }, page)
+  }
+  const uniques = count_uniques === false ? new Map<string, number>() : await countUniques()
   const rateOf = await findRates(fxRates, lookupsOf(page))
   const isWhole = offset === 0 && page.length < limit
   const spent = currenciesSql(filter.passes, takenMoney)
