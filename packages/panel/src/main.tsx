@@ -1,28 +1,26 @@
+import './early/early.ts'
 import { QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { I18nProvider } from 'react-aria-components'
 import { createRoot } from 'react-dom/client'
 import { isSessionOver } from './api/api-error.ts'
-import { forgetAnswers } from './api/call.ts'
 import { mayRetry, retryAfter } from './api/queries.ts'
+import { isDoor } from './pages/doors.ts'
 import { createPanelRouter } from './router.tsx'
 import { applyTheme, readTheme } from './shell/preferences.ts'
-import { prefetchPlaces } from './shell/session.ts'
+import { forgetPerson, prefetchPlaces } from './shell/session.ts'
 import './style/base.css'
 import './style/controls.css'
 import './style/shell.css'
 import './style/parts.css'
-
-/** A page for those who are not signed in. */
-const isDoor = (path: string): boolean => /^\/(sign-in|invitation|reset|second-factor)/.test(path)
 
 /** A session that ends leads to the sign-in, which leads back to the same address. */
 const onError = (error: unknown) => {
   if (!isSessionOver(error)) return
   const { pathname, search } = router.state.location
   if (isDoor(pathname)) return
-  forgetAnswers()
+  forgetPerson()
   void router.navigate({
     to: '/sign-in',
     search: { next: `${pathname}${router.state.location.searchStr ?? search}` },

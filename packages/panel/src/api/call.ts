@@ -7,7 +7,9 @@ import type { whatIfRoutes } from '@tributary/contracts/admin/rows/what-if'
 import type { healthRoutes } from '@tributary/contracts/health'
 import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/reports'
 import type { RouteInput, RouteOutput } from '@tributary/contracts/route'
+import { addressOf, type Sent } from './address.ts'
 import { ApiError, toApiError, unreachable } from './api-error.ts'
+import { sent, takeBegun } from './begun.ts'
 import { noteServerTime } from './clock.ts'
 import { routes } from './declared/routes.ts'
 
@@ -22,12 +24,6 @@ type Declared = typeof managingRoutes &
 export type RouteName = keyof Declared & keyof typeof routes
 export type Input<Name extends RouteName> = RouteInput<Declared[Name]>
 export type Output<Name extends RouteName> = RouteOutput<Declared[Name]>
-
-interface Sent {
-  params?: object
-  query?: object
-  body?: unknown
-}
 
 /** The token of the session. Every change carries it. */
 let csrf_token = ''
@@ -86,16 +82,18 @@ async function send(name: keyof typeof routes, input: Sent, signal?: AbortSignal
   const { method } = routes[name]
   const address = addressOf(name, input)
   const known = method === 'GET' ? tagged.get(address) : undefined
-  const answer = await request(address, {
-    method,
-    ...(signal && { signal }),
-    headers: {
-      ...(input.body !== undefined && { 'content-type': 'application/json' }),
-      ...(method !== 'GET' && { 'x-csrf-token': csrf_token }),
-      ...(known && { 'if-none-match': known.etag }),
-    },
-    ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
-  })
+  const begun = method === 'GET' && known === undefined ? takeBegun(address) : undefined
+  const answer = await (begun?.catch((cause: unknown) => throwUnreachable(cause, signal)) ??
+    request(address, {
+      method,
+      ...(signal && { signal }),
+      headers: {
+        ...(input.body !== undefined && { 'content-type': 'application/json' }),
+        ...(method !== 'GET' && { 'x-csrf-token': csrf_token }),
+        ...(known && { 'if-none-match': known.etag }),
+      },
+      ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
+    }))
   noteServerTime(answer.headers.get('date'))
   if (answer.status === 304 && known) return known.answer
   if (!answer.ok) throw await toApiError(answer)
@@ -106,9 +104,7 @@ async function send(name: keyof typeof routes, input: Sent, signal?: AbortSignal
 }
 
 const request = (address: string, init: RequestInit): Promise<Response> =>
-  fetch(address, { credentials: 'same-origin', cache: 'no-store', ...init }).catch((cause: unknown) =>
-    throwUnreachable(cause, init.signal),
-  )
+  fetch(address, { ...sent, ...init }).catch((cause: unknown) => throwUnreachable(cause, init.signal))
 
 /** Throws `ApiError`, or the cause unchanged after the caller has given the request up. */
 function throwUnreachable(cause: unknown, signal: AbortSignal | null | undefined): never {
@@ -123,14 +119,4 @@ function keep(address: string, answer: { etag: string; answer: unknown }): void 
     if (tagged.size <= tagged_max) return
     tagged.delete(oldest)
   }
-}
-
-/** The address of a declared route with its parameters. */
-export function addressOf(name: keyof typeof routes, { params = {}, query = {} }: Sent): string {
-  const values = new Map<string, unknown>(Object.entries(params))
-  const path = routes[name].path.replaceAll(/:(\w+)/g, (_all, part) => encodeURIComponent(String(values.get(part))))
-  const words = new URLSearchParams()
-  for (const [key, value] of Object.entries(query))
-    for (const one of [value].flat()) if (one !== undefined) words.append(key, String(one))
-  return words.size === 0 ? path : `${path}?${words}`
 }

@@ -2,7 +2,8 @@ import { lazy, Suspense, useEffect, useRef, useState } from 'react'
 import { type Page, type PageName, pages } from '../pages/pages.ts'
 import { openFind } from './find-dialog.tsx'
 import { areKeysOn } from './preferences.ts'
-import { hasRole, type Place } from './session.ts'
+import { hasRole } from './roles.ts'
+import type { Place } from './session.ts'
 import { useOpen } from './words.ts'
 
 const KeyList = lazy(() => import('./popups/key-list.tsx'))

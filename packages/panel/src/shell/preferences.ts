@@ -1,4 +1,7 @@
+import type { Me } from '@tributary/contracts/admin/people/own-account'
 import { parseViews, type View } from './saved-view.ts'
+
+type Memberships = Me['memberships']
 
 /** What a browser remembers of its person. A browser that keeps nothing forgets it with the page. */
 const kept = (name: string): string | null => {
@@ -34,6 +37,18 @@ export const switchKeys = (on: boolean): void => keep('keys', on ? null : 'off')
 /** The address of the page that was used last, below `/admin`. */
 export const readLastPage = (): string | null => kept('last-page')
 export const keepLastPage = (address: string): void => keep('last-page', address)
+
+/** The roles that the person held at the last visit: a guess of what the page may ask for, before the service says it. */
+export function readMemberships(): Memberships | null {
+  try {
+    const held: unknown = JSON.parse(kept('memberships') ?? 'null')
+    return Array.isArray(held) ? held : null
+  } catch {
+    return null
+  }
+}
+export const keepMemberships = (held: Memberships | null): void =>
+  keep('memberships', held === null ? null : JSON.stringify(held))
 
 const views_max = 50
 export const views_changed = 'tributary:views'

@@ -1,6 +1,7 @@
 import { type Page, type PageName, pages } from '../pages/pages.ts'
 import { PageLink } from './page-link.tsx'
-import { hasRole, type Place } from './session.ts'
+import { hasRole } from './roles.ts'
+import type { Place } from './session.ts'
 import { Switcher } from './switcher.tsx'
 import { Views } from './views.tsx'
 

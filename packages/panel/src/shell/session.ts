@@ -1,8 +1,9 @@
 import { type QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import type { Me } from '@tributary/contracts/admin/people/own-account'
-import type { Role } from '@tributary/contracts/admin/people/roles'
-import { call, keepCsrfToken, type Output } from '../api/call.ts'
+import { call, forgetAnswers, keepCsrfToken, type Output } from '../api/call.ts'
 import { keepPublicUrl } from '../api/public-address.ts'
+import { keepMemberships } from './preferences.ts'
+import { companiesOf } from './roles.ts'
 import { useWords } from './words.ts'
 
 type Company = Output<'listCompanies'>['companies'][number]
@@ -14,6 +15,7 @@ export const meQuery = queryOptions({
     const me = await call('getMe', {}, signal)
     keepCsrfToken(me.csrf_token)
     keepPublicUrl(me.public_url)
+    keepMemberships(me.memberships)
     return me
   },
   staleTime: 60_000,
@@ -34,7 +36,7 @@ const placesQuery = (me: Me | undefined) =>
     queryKey: ['places', me?.memberships],
     enabled: me !== undefined,
     queryFn: async ({ signal }) => {
-      const held = [...new Set(me?.memberships.flatMap(({ company_id }) => company_id ?? []))]
+      const held = me === undefined ? [] : companiesOf(me)
       const [{ companies }, ...lists] = await Promise.all([
         call('listCompanies', {}, signal),
         ...held.map((company_id) => call('listApps', { query: { company_id } }, signal)),
@@ -79,10 +81,8 @@ export function useApp(): App {
   return app
 }
 
-/** Whether the person holds one of the roles, over the company where one is named. */
-export const hasRole = (me: Me, roles: readonly Role[], company_id?: string): boolean =>
-  me.memberships.some(
-    (held) =>
-      roles.includes(held.role) &&
-      (company_id === undefined || held.role === 'operator' || held.company_id === company_id),
-  )
+/** What somebody saw and could do ends with the session. */
+export function forgetPerson(): void {
+  forgetAnswers()
+  keepMemberships(null)
+}

@@ -7,8 +7,9 @@ import { routes } from '../api/declared/routes.ts'
 import { routeQuery } from '../api/queries.ts'
 import { Opener, popup } from '../parts/opener.tsx'
 import { dropView, keptViews, views_changed } from './preferences.ts'
+import { hasRole } from './roles.ts'
 import { parseViews, type View } from './saved-view.ts'
-import { hasRole, type Place } from './session.ts'
+import type { Place } from './session.ts'
 
 const texts = {
   views: 'Saved views',

@@ -1,5 +1,5 @@
 import { Button, Form } from 'react-aria-components'
-import { addressOf } from '../../api/call.ts'
+import { addressOf } from '../../api/address.ts'
 import { time } from '../../api/numbers.ts'
 import { Choice } from '../../parts/choice.tsx'
 import { Facts } from '../../parts/facts.tsx'

@@ -2,7 +2,8 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { call, type Input, type Output } from '../../api/call.ts'
 import { routes } from '../../api/declared/routes.ts'
 import { windowOf } from '../../api/range.ts'
-import { hasRole, usePlace } from '../../shell/session.ts'
+import { hasRole } from '../../shell/roles.ts'
+import { usePlace } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
 
 export type Entry = Output<'readAuditLog'>['entries'][number]

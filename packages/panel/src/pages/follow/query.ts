@@ -1,6 +1,6 @@
 import type { FollowMessage } from '@tributary/contracts/admin/live/follow'
 import { useRef, useState } from 'react'
-import { addressOf } from '../../api/call.ts'
+import { addressOf } from '../../api/address.ts'
 import { type StreamState, useStream } from '../../api/use-stream.ts'
 
 /** Older messages leave: the page may stay open for a day. */

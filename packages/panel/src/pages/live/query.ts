@@ -1,6 +1,6 @@
 import type { LiveMessage } from '@tributary/contracts/admin/live/live'
 import { useEffect, useRef, useState } from 'react'
-import { addressOf } from '../../api/call.ts'
+import { addressOf } from '../../api/address.ts'
 import { type StreamState, useStream } from '../../api/use-stream.ts'
 
 /** Older items leave: a page that stays open for days does not grow. */

@@ -1,3 +1,4 @@
+import { lazy, Suspense } from 'react'
 import { serverNow } from '../../api/clock.ts'
 import { isOpen } from '../../api/maturity.ts'
 import { count, rate, shortMoney } from '../../api/numbers.ts'
@@ -8,7 +9,6 @@ import { Figure } from '../../parts/figure/figure.tsx'
 import { costBefore, daysWithoutCost, paidOf } from '../../parts/figure/paid.ts'
 import { reports } from '../../parts/figure/report-columns.ts'
 import { topLines } from '../../parts/figure/top-lines.ts'
-import { FirstEvent } from '../../parts/first-event.tsx'
 import type { App } from '../../shell/session.ts'
 import { Attention } from './attention.tsx'
 import { byDay } from './chart.ts'
@@ -18,6 +18,8 @@ import { Quota } from './quota.tsx'
 import { texts } from './texts.ts'
 import { Tile } from './tile.tsx'
 import { TopCampaigns } from './top-campaigns.tsx'
+
+const FirstEvent = lazy(async () => ({ default: (await import('../../parts/first-event.tsx')).FirstEvent }))
 
 /** The figures of an app, and what needs attention. */
 export function AppOverview({ app }: { app: App }) {
@@ -51,7 +53,9 @@ export function AppOverview({ app }: { app: App }) {
         <section className="figure">
           <h2>{texts.empty}</h2>
           <p className="quiet">{texts.emptyHelp}</p>
-          <FirstEvent app={app} />
+          <Suspense>
+            <FirstEvent app={app} />
+          </Suspense>
         </section>
       )}
       <section className="tiles" aria-label="Figures">

@@ -3,7 +3,8 @@ import { call, type Input, type Output } from '../../api/call.ts'
 import { routes } from '../../api/declared/routes.ts'
 import { firstRowsQuery, partnerDaysQuery, reportQuery, routeQuery } from '../../api/queries.ts'
 import { before, daysOf, windowOf } from '../../api/range.ts'
-import { hasRole, usePlace } from '../../shell/session.ts'
+import { hasRole } from '../../shell/roles.ts'
+import { usePlace } from '../../shell/session.ts'
 import { useWords } from '../../shell/words.ts'
 
 /** Numbers of a page that stays open follow what comes in. */

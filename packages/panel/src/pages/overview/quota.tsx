@@ -1,4 +1,3 @@
-import { Label, Meter } from 'react-aria-components'
 import { count, rate } from '../../api/numbers.ts'
 import { texts } from './texts.ts'
 
@@ -10,24 +9,17 @@ export function Quota({ used, monthly_quota }: { used: number; monthly_quota: nu
         {texts.quota}: <span className="number">{count(used)}</span> events. {texts.unlimited}.
       </p>
     )
+  const percentage = rate(Math.min(1, used / monthly_quota))
+  const valueText = `${count(used)} of ${count(monthly_quota)} events`
   return (
-    <Meter
-      className="meter"
-      value={used}
-      maxValue={monthly_quota}
-      valueLabel={`${count(used)} of ${count(monthly_quota)} events`}
-    >
-      {({ valueText, percentage }) => (
-        <>
-          <div className="meter-head">
-            <Label>{texts.quota}</Label>
-            <span className="quiet number">
-              {valueText} ({rate(percentage / 100)})
-            </span>
-          </div>
-          <progress aria-hidden="true" max={100} value={percentage} />
-        </>
-      )}
-    </Meter>
+    <div className="meter">
+      <div className="meter-head">
+        <span id="quota">{texts.quota}</span>
+        <span className="quiet number">
+          {valueText} ({percentage})
+        </span>
+      </div>
+      <progress aria-labelledby="quota" aria-valuetext={valueText} max={monthly_quota} value={used} />
+    </div>
   )
 }

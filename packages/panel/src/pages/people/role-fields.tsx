@@ -3,7 +3,8 @@ import { useState } from 'react'
 import { Checkbox, CheckboxGroup, Label, Text } from 'react-aria-components'
 import { routes } from '../../api/declared/routes.ts'
 import { Choice } from '../../parts/choice.tsx'
-import { hasRole, usePlace } from '../../shell/session.ts'
+import { hasRole } from '../../shell/roles.ts'
+import { usePlace } from '../../shell/session.ts'
 import { texts } from './texts.ts'
 
 /** A role as a form has it. */

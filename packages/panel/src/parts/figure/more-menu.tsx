@@ -1,6 +1,7 @@
 import type { ReportName } from '@tributary/contracts/reports'
 import { Menu, MenuItem, Popover } from 'react-aria-components'
-import { addressOf, type ReportQuery } from '../../api/call.ts'
+import { addressOf } from '../../api/address.ts'
+import type { ReportQuery } from '../../api/call.ts'
 import { publicUrl } from '../../api/public-address.ts'
 import type { Opened } from '../opener.tsx'
 

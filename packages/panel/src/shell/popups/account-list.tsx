@@ -2,9 +2,10 @@ import { useQueryClient } from '@tanstack/react-query'
 import type { Me } from '@tributary/contracts/admin/people/own-account'
 import { useState } from 'react'
 import { Header, Menu, MenuItem, MenuSection, Popover, Separator } from 'react-aria-components'
-import { call, forgetAnswers } from '../../api/call.ts'
+import { call } from '../../api/call.ts'
 import type { Opened } from '../../parts/opener.tsx'
 import { applyTheme, areKeysOn, readTheme, switchKeys, type Theme, themes } from '../preferences.ts'
+import { forgetPerson } from '../session.ts'
 import { useOpen } from '../words.ts'
 
 const themeNames: Record<Theme, string> = { system: 'As the system', light: 'Light', dark: 'Dark' }
@@ -17,7 +18,7 @@ export default function AccountList({ me, ...popover }: { me: Me } & Opened) {
   const open = useOpen()
   const signOut = async () => {
     await call('signOut', {}).catch(() => {})
-    forgetAnswers()
+    forgetPerson()
     client.clear()
     location.assign('/admin/sign-in')
   }

@@ -1,0 +1,23 @@
+/** How every request is sent. Only a tag of `call` confirms an answer, not the cache of the browser. */
+export const sent = { credentials: 'same-origin', cache: 'no-store' } as const
+
+/** An answer that nobody took for so long is not the newest any more. */
+const fresh_ms_max = 5000
+
+const begun = new Map<string, { at_ms: number; answer: Promise<Response> }>()
+
+/** Begins a request that the page is about to make. */
+export function begin(address: string): Promise<Response> {
+  const answer = fetch(address, sent)
+  begun.set(address, { at_ms: performance.now(), answer })
+  // Whoever takes it learns of the failure.
+  answer.catch(() => {})
+  return answer
+}
+
+/** The answer of a request that began before; each is taken once. */
+export function takeBegun(address: string): Promise<Response> | undefined {
+  const one = begun.get(address)
+  begun.delete(address)
+  return one !== undefined && performance.now() - one.at_ms < fresh_ms_max ? one.answer : undefined
+}
