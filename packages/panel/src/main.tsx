@@ -7,7 +7,7 @@ import { createRoot } from 'react-dom/client'
 import { isSessionOver } from './api/api-error.ts'
 import { mayRetry, retryAfter } from './api/queries.ts'
 import { isDoor } from './pages/doors.ts'
-import { createPanelRouter } from './router.tsx'
+import { createPanelRouter } from './router.ts'
 import { applyTheme, readTheme } from './shell/preferences.ts'
 import { forgetPerson, prefetchPlaces } from './shell/session.ts'
 import './style/base.css'
@@ -34,15 +34,6 @@ const client = new QueryClient({
   },
 })
 const router = createPanelRouter(client)
-
-/** A tab from before an upgrade asks for files that are gone: it reloads once, and keeps its address. */
-const reloaded_key = 'tributary.reloaded'
-window.addEventListener('vite:preloadError', (event) => {
-  if (sessionStorage.getItem(reloaded_key) === location.href) return
-  sessionStorage.setItem(reloaded_key, location.href)
-  event.preventDefault()
-  location.reload()
-})
 
 applyTheme(readTheme())
 if (!isDoor(location.pathname.replace(/^\/admin/, ''))) void prefetchPlaces(client)

@@ -8,8 +8,8 @@ import {
   redirect,
 } from '@tanstack/react-router'
 import { type Page, pages } from './pages/pages.ts'
-import { Fault } from './parts/fault.tsx'
 import { NotFound } from './shell/not-found.tsx'
+import { PageFault } from './shell/page-fault.tsx'
 import { readLastPage } from './shell/preferences.ts'
 import { Shell } from './shell/shell.tsx'
 import { parseWords, writeWords } from './shell/words.ts'
@@ -49,7 +49,7 @@ export function createPanelRouter(client: QueryClient) {
     parseSearch: parseWords,
     stringifySearch: writeWords,
     defaultPreload: 'intent',
-    defaultErrorComponent: ({ error, reset }) => <Fault error={error} retry={reset} />,
+    defaultErrorComponent: PageFault,
     scrollRestoration: false,
   })
 }
