@@ -77,6 +77,17 @@ await describeWith('Chromium', openPanel, (panel) => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(first_load_bytes_max)
     expect(faults).toEqual([])
   })
+
+  it('asks for the first numbers while its scripts still load, with the roles of the last visit', async () => {
+    const { page, open, faults } = await panel.windowOf(['marketer'])
+    await open(`overview?app=${panel.demo.APP_ID}`, '.tile-value')
+    await page.route('**/assets/index-*.js', () => {})
+    const asked = page.waitForRequest(/\/apps\/[^/]*\/overview\?since_ms=/)
+    await page.goto(`${panel.url}/admin/overview?app=${panel.demo.APP_ID}`, { waitUntil: 'commit' })
+    expect((await (await asked).response())?.status()).toBe(200)
+    expect(await page.locator('.rail').count()).toBe(0)
+    expect(faults).toEqual([])
+  })
 })
 
 /** What a script weighs after gzip. */

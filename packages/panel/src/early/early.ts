@@ -23,8 +23,9 @@ function beginFirstPage(path: string): void {
   const beginAnswers = (held: Held) => {
     void begin(addressOf('listCompanies', {}))
     for (const company_id of companiesOf(held)) void begin(addressOf('listApps', { query: { company_id } }))
-    if (page?.name === 'overview' && words.app !== undefined && hasRole(held, routes.getAppOverview.roles))
-      void begin(addressOf('getAppOverview', { params: { app_id: words.app }, query: windowOf(words) }))
+    const { app: app_id = '' } = words
+    if (page?.name === 'overview' && app_id !== '' && hasRole(held, routes.getAppOverview.roles))
+      void begin(addressOf('getAppOverview', { params: { app_id }, query: windowOf(words) }))
   }
   const me = begin(addressOf('getMe', {}))
   const memberships = readMemberships()
