@@ -21,3 +21,6 @@ export function takeBegun(address: string): Promise<Response> | undefined {
   begun.delete(address)
   return one !== undefined && performance.now() - one.at_ms < fresh_ms_max ? one.answer : undefined
 }
+
+/** A change makes answers from before it wrong. */
+export const forgetBegun = (): void => begun.clear()

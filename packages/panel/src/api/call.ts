@@ -9,7 +9,7 @@ import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/rep
 import type { RouteInput, RouteOutput } from '@tributary/contracts/route'
 import { addressOf, type Sent } from './address.ts'
 import { ApiError, toApiError, unreachable } from './api-error.ts'
-import { sent, takeBegun } from './begun.ts'
+import { forgetBegun, sent, takeBegun } from './begun.ts'
 import { noteServerTime } from './clock.ts'
 import { routes } from './declared/routes.ts'
 
@@ -81,6 +81,7 @@ export type ReportQuery = Readonly<Record<string, string | number | readonly str
 async function send(name: keyof typeof routes, input: Sent, signal?: AbortSignal): Promise<unknown> {
   const { method } = routes[name]
   const address = addressOf(name, input)
+  if (method !== 'GET') forgetBegun()
   const known = method === 'GET' ? tagged.get(address) : undefined
   const begun = method === 'GET' && known === undefined ? takeBegun(address) : undefined
   const answer = await (begun?.catch((cause: unknown) => throwUnreachable(cause, signal)) ??
