@@ -27,14 +27,6 @@ export function memorySettings(memory_bytes_max: number) {
 }
 
 /**
- * Settings of statements that a person waits for, and of long ones that read for a machine: between two blocks, those wait until none of the
- * first runs, 100 ms at most, so that a busy server does not starve them. `os_thread_priority` would do it at no cost where cores are free,
- * but threads that a statement starts keep the low priority for whatever they run later (seen with 26.7).
- */
-export const firstServed = { priority: 1 } as const
-export const lastServed = { priority: 2, low_priority_query_wait_time_ms: 100 } as const
-
-/**
  * Settings of every query, on both engines. 64-bit integers are JSON numbers: a statement casts to text what may pass 2^53. The engine uses
  * no statistics of columns, because they cost it memory for each key of a set
  * (docs/decisions/reports.md#statements-use-no-statistics-of-columns).

@@ -1,6 +1,6 @@
 import { finished, type Readable } from 'node:stream'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { lastServed, memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
+import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import { limits } from '@tributary/contracts/limits'
 import { type RawTableName, rawTableNames, rawTables, rawTypes } from '@tributary/contracts/raw-tables'
 import { rawErasuresSql } from '@tributary/tables/raw/raw-erasures'
@@ -76,6 +76,5 @@ export function rawRoute(app: FastifyInstance, deps: RawRouteDeps): void {
 /** Reports of others go on meanwhile. The embedded engine has settings of its own for these statements. */
 const statementSettings = (embedded: boolean) => ({
   max_threads: embedded ? 1 : limits.report_threads_max,
-  ...lastServed,
   ...memorySettings(embedded ? limits.embedded_raw_memory_bytes_max : limits.report_memory_bytes_max),
 })

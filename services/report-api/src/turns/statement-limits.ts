@@ -1,5 +1,5 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { firstServed, memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
+import { memorySettings, settingsSql } from '@tributary/clickhouse/settings-sql'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
 
@@ -17,7 +17,6 @@ export function limitStatements(clickhouse: Statements, memory_bytes_max: number
       const left_ms = ends_at - performance.now()
       if (left_ms <= 0 || left?.aborted) throw new CodedError('unavailable')
       const settings = {
-        ...firstServed,
         max_execution_time: Math.ceil(left_ms / 1000),
         ...memorySettings(memory_bytes_max),
         max_result_bytes: limits.report_result_bytes_max,
