@@ -60,20 +60,27 @@ async function gzipLength(address: string): Promise<number> {
   return bytes
 }
 
-/** How long each click or key took until the page showed something (Event Timing, in steps of 8 ms). */
+/** How long each click or key took until the page showed something (Event Timing, in steps of 8 ms), with the name of what was clicked. */
 const noteInteractions = `globalThis.interactions = new Map()
 new PerformanceObserver((list) => {
   for (const { interactionId, duration } of list.getEntries())
-    if (interactionId) interactions.set(interactionId, Math.max(duration, interactions.get(interactionId) ?? 0))
+    if (interactionId)
+      interactions.set(interactionId, { name: globalThis.clicked, ms: Math.max(duration, interactions.get(interactionId)?.ms ?? 0) })
 }).observe({ type: 'event', durationThreshold: 16, buffered: true })`
+
+export interface Interaction {
+  name: string
+  ms: number
+}
 
 const pages = ['Performance', 'Cohorts', 'Lifetime value', 'Events', 'Installs', 'Links', 'Costs', 'Apps and keys']
 
-/** Milliseconds of each interaction of somebody who goes through the panel: pages, dates, tables, the switcher. */
-export function measureInteractions(site: Site): Promise<number[]> {
+/** Interactions of somebody who goes through the panel: pages, dates, tables, the switcher. */
+export function measureInteractions(site: Site): Promise<Interaction[]> {
   return inWindow(site, noteInteractions, async (page) => {
     let clicks = 0
     const click = async (role: 'button' | 'link' | 'radio' | 'columnheader', name: string | RegExp) => {
+      await page.evaluate((clicked) => Object.assign(globalThis, { clicked }), `${role} ${name}`)
       await page.getByRole(role, { name, exact: true }).first().click()
       clicks += 1
       await pause(200)
@@ -92,10 +99,10 @@ export function measureInteractions(site: Site): Promise<number[]> {
       await click('columnheader', /^Installed/)
     }
     const noted = await page.evaluate(() => [
-      ...(globalThis as unknown as { interactions: Map<number, number> }).interactions.values(),
+      ...(globalThis as unknown as { interactions: Map<number, Interaction> }).interactions.values(),
     ])
     // The observer names none that took less than 16 ms.
-    return [...noted, ...Array.from({ length: Math.max(0, clicks - noted.length) }, () => 16)]
+    return [...noted, ...Array.from({ length: Math.max(0, clicks - noted.length) }, () => ({ name: 'other', ms: 16 }))]
   })
 }
 

@@ -25,7 +25,8 @@ export const bench: Bench = {
       const site = await fill({ browser, url: service.url, data_dir, demo: service.demo() })
       const slowdown = numberArgument(args, 'slowdown', 4)
       const first = await measureFirstNumbers(site, slowdown, numberArgument(args, 'rounds', 5))
-      const interactions_ms = await measureInteractions(site)
+      const interactions = await measureInteractions(site)
+      const interactions_ms = interactions.map(({ ms }) => ms)
       const frames_ms = await measureTable(site, 10_000)
       const live = await measureLive(site, numberArgument(args, 'live-seconds', 60))
       const first_ms = percentile(first.shown_ms, 0.5)
@@ -39,6 +40,10 @@ export const bench: Bench = {
           measured: percentile(interactions_ms, 0.5),
         },
         { what: 'the same, p95, ms', measured: percentile(interactions_ms, 0.95) },
+        ...interactions
+          .toSorted((a, b) => b.ms - a.ms)
+          .slice(0, 5)
+          .map(({ name, ms }) => ({ what: `slow: ${name}, ms`, measured: ms })),
         { what: 'frames while 10,000 rows scroll, median, ms', measured: rounded(percentile(frames_ms, 0.5)) },
         { what: 'the same, p95, ms', measured: rounded(percentile(frames_ms, 0.95)) },
         {
