@@ -3,7 +3,8 @@ import type { Pace } from './pace.ts'
 
 interface Waiting {
   taken: TakenPostback
-  since: number
+  since_ms: number
+  /** Frees its place. */
   release: () => void
 }
 
@@ -18,14 +19,14 @@ export function createAhead(
   const partners = new Map<string, Waiting[]>()
   const nameOf = ({ app_id, partner }: TakenPostback) => `${app_id}/${partner}`
 
-  /** The first of those that wait, with the time that is left to it now. */
-  function release({ taken, since, release }: Waiting): TakenPostback {
+  /** Ends the wait of one, and returns it with the time that is left to it now. */
+  function endWait({ taken, since_ms, release }: Waiting): TakenPostback {
     release()
-    return { ...taken, left_ms: taken.left_ms - (performance.now() - since) }
+    return { ...taken, left_ms: taken.left_ms - (performance.now() - since_ms) }
   }
 
   function wait(taken: TakenPostback): void {
-    const waiting = { taken, since: performance.now(), release: pace.wait(taken) }
+    const waiting = { taken, since_ms: performance.now(), release: pace.wait(taken) }
     const before = partners.get(nameOf(taken))
     if (before === undefined) partners.set(nameOf(taken), [waiting])
     else before.push(waiting)
@@ -42,8 +43,8 @@ export function createAhead(
     /** A try of the partner has ended. */
     next(ended: TakenPostback): void {
       const waiting = partners.get(nameOf(ended)) ?? []
-      while (waiting.length > 0 && pace.mayBegin(ended)) begin(release(waiting.shift()!))
-      if (!pace.mayWait(ended)) for (const one of waiting.splice(0)) giveBack(release(one))
+      while (waiting.length > 0 && pace.mayBegin(ended)) begin(endWait(waiting.shift()!))
+      if (!pace.mayWait(ended)) for (const one of waiting.splice(0)) giveBack(endWait(one))
       if (waiting.length === 0) partners.delete(nameOf(ended))
     },
     /** Drops those that are gone, and returns them. */
@@ -54,13 +55,13 @@ export function createAhead(
         if (left.length > 0) partners.set(name, left)
         else partners.delete(name)
       }
-      return gone.map(release)
+      return gone.map(endWait)
     },
     /** Gives all of them back. */
     clear(): void {
       const all = [...partners.values()].flat()
       partners.clear()
-      for (const one of all) giveBack(release(one))
+      for (const one of all) giveBack(endWait(one))
     },
   }
 }

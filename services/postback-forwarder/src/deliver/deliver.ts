@@ -60,7 +60,7 @@ export function deliverer(deps: DeliverDeps) {
   const ahead = createAhead(pace, { begin: beginTry, giveBack })
   let stop = new AbortController().signal
   /** Number of the newest tombstone that what waits was compared with. */
-  let tombstone = 0
+  let compared_number = 0
 
   /** Takes as much as has room, begins it or has it wait, and returns how much that is. */
   async function take(): Promise<number> {
@@ -79,8 +79,8 @@ export function deliverer(deps: DeliverDeps) {
   async function withoutErased(taken: readonly TakenPostback[]): Promise<readonly TakenPostback[]> {
     const tombstones = await newestTombstones(deps.erased)
     const isGone = (one: TakenPostback) => isErasedLife(tombstones, one)
-    const gone = [...taken.filter(isGone), ...(tombstones.number === tombstone ? [] : ahead.drop(isGone))]
-    tombstone = tombstones.number
+    const gone = [...taken.filter(isGone), ...(tombstones.number === compared_number ? [] : ahead.drop(isGone))]
+    compared_number = tombstones.number
     if (gone.length > 0) await removeTaken(postgres, gone)
     return taken.filter((one) => !gone.includes(one))
   }

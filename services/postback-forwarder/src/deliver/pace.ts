@@ -25,9 +25,10 @@ export interface TryResult {
 /**
  * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
  * its first second and one of many slow places afterwards. A postback that is taken ahead of its try holds a fast place too. Partners that
- * were not delivered to lately, quickly, have one try at once, and leave half of the fast places to the others; those whose last try failed hold at most a quarter of them. One that fails is stopped
- * for growing times (circuit breaker). A company has at most twice as many tries as places are free, and begins none of such a partner
- * beyond as many as are free: partners which all stop to answer never take every place.
+ * were not delivered to lately, quickly, have one try at once, and leave half of the fast places to the others; those whose last try failed
+ * hold at most a quarter of them. One that fails is stopped for growing times (circuit breaker). A company has at most twice as many tries
+ * as places are free, and begins none of such a partner beyond as many as are free: partners which all stop to answer never take every
+ * place.
  */
 export function createPace(now: () => number, limit = limits) {
   const states = new Map<string, State>()
@@ -90,7 +91,7 @@ export function createPace(now: () => number, limit = limits) {
         places.ahead -= 1
       }
     },
-    /** How many postbacks of which partners are taken now: companies in turn, then their partners; proven ones first, failing ones last. */
+    /** How many postbacks of which partners are taken now, to be tried or ahead: companies in turn, then their partners; proven ones first, failing ones last. */
     share(targets: readonly DueTarget[]): Wanted[] {
       turn += 1
       const open = inTurn(targets, turn)
