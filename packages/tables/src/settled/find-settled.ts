@@ -35,7 +35,10 @@ interface CohortRange extends Range {
   numbers: readonly number[]
 }
 
-/** Which days of a range are settled: those whose settled row has the stamp of today. */
+/**
+ * Which days of a range are settled: those whose settled row has the stamp of now. Call it before the statement that reads
+ * the figures.
+ */
 export async function findSettled(
   clickhouse: Statements,
   name: FigureName,
@@ -47,7 +50,7 @@ export async function findSettled(
 
 /**
  * Which pairs of a day of install and a number of days are settled. A settled pair has a row also when no
- * install was retained.
+ * install was retained. Call it before the statement that reads the figures.
  */
 export async function findSettledCohorts(
   clickhouse: Statements,
@@ -57,15 +60,15 @@ export async function findSettledCohorts(
   return (await findAllSettled(clickhouse, app_id, { figures: {}, cohorts: { name, ...range } })).cohorts
 }
 
-/** What is settled of figures, each of days of its own, and of cohorts. */
+/** Figures, each with days of its own, and cohorts, of which `findAllSettled` finds what is settled. */
 export interface AskedSettled {
   figures: Partial<Record<FigureName, Range>>
   cohorts?: CohortRange | undefined
 }
 
 /**
- * The same of several figures, found by one statement. Call it before the statement that reads the figures. Of a figure that was not
- * asked for no day is settled, and none is live.
+ * What is settled of several figures and of cohorts, by one statement. Call it before the statement that reads the figures. A figure
+ * that was not asked for has no days, neither settled nor live.
  */
 export async function findAllSettled(clickhouse: Statements, app_id: string, { figures, cohorts }: AskedSettled) {
   const ranges = Object.entries(figures) as [FigureName, Range][]
@@ -112,20 +115,14 @@ async function readStamps(
   if (cohorts !== undefined) sources.push(cohortFigures[cohorts.name].source, 'activity')
   const inDays = ({ from, to }: Range) =>
     `app_id = {app_id:String} AND t.day >= ${textLiteral(from)} AND t.day < ${textLiteral(to)}`
-  const all = {
-    from: ranges.map(({ from }) => from).toSorted()[0]!,
-    to: addDays(
-      ranges
-        .map(({ to }) => to)
-        .toSorted()
-        .at(-1)!,
-      Math.max(0, ...(cohorts?.numbers ?? [])) + 1,
-    ),
-  }
+  const begins = ranges.map(({ from }) => from).toSorted()
+  const ends = ranges.map(({ to }) => to).toSorted()
+  // A pair counts the activity of `n` and of `n + 1` days after its day of install.
+  const stamped = { from: begins[0]!, to: addDays(ends.at(-1)!, Math.max(0, ...(cohorts?.numbers ?? [])) + 1) }
   const rows = await clickhouse.query<{ kind: string; day: string; n: number; stamp: number }>(
     [
       `SELECT toString(source) AS kind, toString(t.day) AS day, toUInt16(0) AS n, sum(rows) AS stamp FROM report_stamps_v1 AS t
-       WHERE ${inDays(all)} AND source IN (${textLiterals([...new Set(sources)])}) GROUP BY source, t.day`,
+       WHERE ${inDays(stamped)} AND source IN (${textLiterals([...new Set(sources)])}) GROUP BY source, t.day`,
       ...figures.map(
         ([name, range]) => `
        SELECT ${textLiteral(settledOf(name))} AS kind, toString(t.day) AS day, toUInt16(0) AS n, max(t.stamp) AS stamp FROM ${figureOf(name).table} AS t

@@ -149,7 +149,7 @@ function partsSql(asked: Asked): string[] {
   )
   // Costs are rows beside those of money, so that factors are joined once.
   const empty = 'toUInt64(0) AS number, toUInt16(0) AS age, toUInt64(0) AS purchases, toUInt8(0) AS paid'
-  const spent = `
+  const earned = `
     SELECT on, ${listOf(by)}money_day, code, amount, toInt64(0) AS micros, number, age, purchases, paid, 0 AS is_cost FROM (${moneySql(asked)})`
   const costs = `
     SELECT on, ${listOf(by)}on AS money_day, code, toInt64(0) AS amount, micros, ${empty}, 1 AS is_cost FROM (${costsSql(passes)})`
@@ -165,7 +165,7 @@ function partsSql(asked: Asked): string[] {
       ),
       ...(hasCosts && { uploads: 'sum(is_cost)', spent: 'sum(toInt128(micros) * factor)' }),
     },
-    `(${hasCosts ? `${spent} UNION ALL ${costs}` : moneySql(asked)}
+    `(${hasCosts ? `${earned} UNION ALL ${costs}` : moneySql(asked)}
     ) AS money
     LEFT JOIN (${factorsSql(factors)}
     ) AS factors USING (money_day, code)`,
