@@ -6,7 +6,7 @@ import { I18nProvider } from 'react-aria-components'
 import { createRoot } from 'react-dom/client'
 import { isSessionOver } from './api/api-error.ts'
 import { mayRetry, retryAfter } from './api/queries.ts'
-import { isDoor } from './pages/doors.ts'
+import { isDoor, ownPath } from './pages/doors.ts'
 import { createPanelRouter } from './router.ts'
 import { applyTheme, readTheme } from './shell/preferences.ts'
 import { forgetPerson, prefetchPlaces } from './shell/session.ts'
@@ -36,7 +36,7 @@ const client = new QueryClient({
 const router = createPanelRouter(client)
 
 applyTheme(readTheme())
-if (!isDoor(location.pathname.replace(/^\/admin/, ''))) void prefetchPlaces(client)
+if (!isDoor(ownPath())) void prefetchPlaces(client)
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <I18nProvider locale="en-GB">

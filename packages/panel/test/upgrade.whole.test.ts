@@ -39,8 +39,9 @@ await describeWith('Chromium', openPanel, ({ windowOf, demo, sendEvents }) => {
         return route.continue()
       })
       // That the pointer comes near loads nothing again: somebody may be filling in a form.
+      const missing = page.waitForResponse((answer) => answer.status() === 404)
       await link(page, 'Events').hover()
-      await page.waitForResponse((answer) => answer.status() === 404)
+      await missing
       expect(loads()).toBe(before)
       await leave()
       await expect.poll(loads).toBe(before + 1)

@@ -1,6 +1,6 @@
 import { routes } from './declared/routes.ts'
 
-/** What a request has besides its address. */
+/** The parameters of the path of a request, its query, and its body. */
 export interface Sent {
   params?: object
   query?: object

@@ -1,14 +1,14 @@
-/** How every request is sent. Only a tag of `call` confirms an answer, not the cache of the browser. */
-export const sent = { credentials: 'same-origin', cache: 'no-store' } as const
+/** Options of every request. Only a tag of `call` confirms an answer, not the cache of the browser. */
+export const requestOptions = { credentials: 'same-origin', cache: 'no-store' } as const
 
-/** An answer that nobody took for so long is not the newest any more. */
+/** An answer that began longer ago may be old, and is not taken. */
 const fresh_ms_max = 5000
 
 const begun = new Map<string, { at_ms: number; answer: Promise<Response> }>()
 
 /** Begins a request that the page is about to make. */
 export function begin(address: string): Promise<Response> {
-  const answer = fetch(address, sent)
+  const answer = fetch(address, requestOptions)
   begun.set(address, { at_ms: performance.now(), answer })
   // Whoever takes it learns of the failure.
   answer.catch(() => {})
@@ -22,5 +22,5 @@ export function takeBegun(address: string): Promise<Response> | undefined {
   return one !== undefined && performance.now() - one.at_ms < fresh_ms_max ? one.answer : undefined
 }
 
-/** A change makes answers from before it wrong. */
+/** Forgets what has begun: a change makes answers from before it wrong. */
 export const forgetBegun = (): void => begun.clear()

@@ -9,7 +9,7 @@ import type { ReportMeta, ReportName, ReportRow } from '@tributary/contracts/rep
 import type { RouteInput, RouteOutput } from '@tributary/contracts/route'
 import { addressOf, type Sent } from './address.ts'
 import { ApiError, toApiError, unreachable } from './api-error.ts'
-import { forgetBegun, sent, takeBegun } from './begun.ts'
+import { forgetBegun, requestOptions, takeBegun } from './begun.ts'
 import { noteServerTime } from './clock.ts'
 import { routes } from './declared/routes.ts'
 
@@ -105,7 +105,7 @@ async function send(name: keyof typeof routes, input: Sent, signal?: AbortSignal
 }
 
 const request = (address: string, init: RequestInit): Promise<Response> =>
-  fetch(address, { ...sent, ...init }).catch((cause: unknown) => throwUnreachable(cause, init.signal))
+  fetch(address, { ...requestOptions, ...init }).catch((cause: unknown) => throwUnreachable(cause, init.signal))
 
 /** Throws `ApiError`, or the cause unchanged after the caller has given the request up. */
 function throwUnreachable(cause: unknown, signal: AbortSignal | null | undefined): never {

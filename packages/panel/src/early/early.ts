@@ -3,7 +3,7 @@ import { begin } from '../api/begun.ts'
 import type { Output } from '../api/call.ts'
 import { routes } from '../api/declared/routes.ts'
 import { type RangeWords, windowOf } from '../api/range.ts'
-import { isDoor } from '../pages/doors.ts'
+import { isDoor, ownPath } from '../pages/doors.ts'
 import { findPage } from '../pages/pages.ts'
 import { readLastPage, readMemberships } from '../shell/preferences.ts'
 import { companiesOf, hasRole } from '../shell/roles.ts'
@@ -12,7 +12,7 @@ type Held = Pick<Output<'getMe'>, 'memberships'>
 
 /**
  * The first script of the panel. It begins what the first page needs, while the browser still loads and compiles the rest: who is here,
- * the first numbers, and the script of the page. `call` takes these answers.
+ * the companies and apps, the numbers of the overview, and the script of the page. `call` takes these answers.
  */
 function beginFirstPage(path: string): void {
   if (isDoor(path)) return
@@ -38,4 +38,4 @@ function beginFirstPage(path: string): void {
 const readHeld = async (answer: Response): Promise<Held | null> => (answer.ok ? answer.clone().json() : null)
 const ignore = () => {}
 
-beginFirstPage(location.pathname.replace(/^\/admin/, ''))
+beginFirstPage(ownPath())

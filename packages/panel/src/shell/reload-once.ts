@@ -6,12 +6,12 @@ window.addEventListener('vite:preloadError', ({ payload }) => gone.add(payload))
 const keyOf = ({ message }: Error) => `tanstack_router_reload:${message}`
 
 /** Whether the error is of a file that is gone. */
-export const isGone = (error: unknown): boolean => error instanceof Error && gone.has(error)
+export const isGone = (error: unknown): error is Error => error instanceof Error && gone.has(error)
 
 /** Whether the error is of a file that is gone, and the page has not been reloaded for it. Without storage it could go on for ever. */
 export function needsReload(error: unknown): error is Error {
   try {
-    return error instanceof Error && isGone(error) && sessionStorage.getItem(keyOf(error)) === null
+    return isGone(error) && sessionStorage.getItem(keyOf(error)) === null
   } catch {
     return false
   }
