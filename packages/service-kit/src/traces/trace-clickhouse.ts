@@ -38,9 +38,9 @@ export function traceClickhouse<Engine extends Clickhouse>(clickhouse: Engine, t
 export const traceHeaders = (traces: Traces | undefined): (() => Record<string, string>) | undefined =>
   traces === undefined
     ? undefined
-    : () => {
-        const { traceparent } = traces.active() ?? {}
-        return Object.fromEntries(traceparent === undefined ? [] : [['traceparent', traceparent]])
+    : (): Record<string, string> => {
+        const span = traces.active()
+        return span === undefined ? {} : { traceparent: span.traceparent }
       }
 
 /** A statement holds ids and values, so only its first word and the name of a table that we know leave the process. */

@@ -7,7 +7,7 @@ declare module 'fastify' {
   }
 }
 
-/** Asked every few seconds, and in no one's way. */
+/** Probes and scrapes ask for these every few seconds, and nobody looks for their time. */
 const untraced: readonly string[] = ['/health', '/ready', '/metrics']
 
 /**
