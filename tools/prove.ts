@@ -34,8 +34,8 @@ const files: Program = ['tools/test.ts', '--project', 'prove']
 const without = (...patterns: string[]) => patterns.flatMap((pattern) => ['--exclude', pattern])
 /** One at a time: they measure what the victim waits for, and another file beside them would be one more attacker. */
 const attacks: Program = [...files, 'testing/test/attacks/attack-', '--maxWorkers', '1']
-/** Schemathesis takes minutes for few answers that fuzz does not see. Three files at once, most with a fleet each, would wait for the machine. */
 const upgrade = values['without-history'] ? ['**/rolling-upgrade*'] : []
+/** Schemathesis takes minutes for few answers that fuzz does not see. Three files at once, most with a fleet each, would wait for the machine. */
 const others: Program = [...files, ...without('**/attack-*', '**/schemathesis*', ...upgrade), '--maxWorkers', '2']
 const ring = [attacks, others]
 /** Without the files that take longest. */
