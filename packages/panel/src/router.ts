@@ -7,19 +7,13 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router'
+import { doors } from './pages/doors.ts'
 import { type Page, pages } from './pages/pages.ts'
 import { NotFound } from './shell/not-found.tsx'
 import { PageFault } from './shell/page-fault.tsx'
 import { readLastPage } from './shell/preferences.ts'
 import { Shell } from './shell/shell.tsx'
 import { parseWords, writeWords } from './shell/words.ts'
-
-const doors = {
-  '/sign-in': () => import('./pages/sign-in/page.tsx'),
-  '/second-factor': () => import('./pages/sign-in/second-factor.tsx'),
-  '/invitation': () => import('./pages/sign-in/invitation.tsx'),
-  '/reset': () => import('./pages/sign-in/reset.tsx'),
-}
 
 /** Every page, lazily: the first load is the shell and one page. */
 export function createPanelRouter(client: QueryClient) {
