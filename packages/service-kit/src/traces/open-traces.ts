@@ -24,8 +24,8 @@ export async function openTraces(config: Partial<TraceConfig>, process: TracedPr
 
 /** Share of traces that are recorded. A request never has a parent, so `parentbased_` changes nothing. */
 function ratioOf({
-  OTEL_TRACES_SAMPLER: sampler = 'traceidratio',
-  OTEL_TRACES_SAMPLER_ARG: ratio = 1,
+  OTEL_TRACES_SAMPLER: sampler = 'parentbased_traceidratio',
+  OTEL_TRACES_SAMPLER_ARG: ratio = 0.01,
 }: Partial<TraceConfig>) {
   if (sampler.endsWith('always_off')) return 0
   return sampler.endsWith('always_on') ? 1 : ratio

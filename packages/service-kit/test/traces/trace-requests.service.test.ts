@@ -37,6 +37,25 @@ describe('a request', () => {
     expect(span!.trace_id).not.toBe('c'.repeat(32))
   })
 
+  it('whose client leaves before the answer is recorded as failed', async () => {
+    const { app, sent } = await serveTraced({ OTEL_TRACES_SAMPLER: 'always_on' })
+    const [reached, left] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    app.get('/slow', async (request) => {
+      request.raw.socket.once('close', left.resolve)
+      reached.resolve()
+      await left.promise
+      return 'late'
+    })
+    const address = await app.listen({ port: 0, host: '127.0.0.1' })
+    const leave = new AbortController()
+    const answer = fetch(`${address}/slow`, { signal: leave.signal })
+    await reached.promise
+    leave.abort()
+    await expect(answer).rejects.toThrow()
+    await left.promise
+    expect(await sent()).toMatchObject([{ name: 'GET /slow', failed: true }])
+  })
+
   it('shows its pattern and status, and no path, id, message or address', async () => {
     const { app, sent, collector } = await serveTraced({ OTEL_TRACES_SAMPLER: 'always_on' })
     await app.inject({ method: 'POST', url: '/events/install-7?key=secret-key', payload: 'secret-body' })
