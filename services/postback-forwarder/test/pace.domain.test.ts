@@ -110,3 +110,48 @@ test('what is taken ahead leaves places to others', () => {
   for (const end of waits) end(quick)
   expect(begin(pace, [...draining, target('b')])).toMatchObject({ b: 1 })
 })
+
+/** Takes and begins postbacks of partners that always have more, as the forwarder does. */
+function drain(pace: ReturnType<typeof createPace>, elapsed_ms: number) {
+  const waiting = new Map<string, (() => void)[]>()
+  const begun = new Map<string, number>()
+  function beginOne(one: ReturnType<typeof target>) {
+    begun.set(one.company_id, (begun.get(one.company_id) ?? 0) + 1)
+    const end = pace.begin(one)
+    setTimeout(() => {
+      end({ ...quick, elapsed_ms })
+      const ahead = waiting.get(one.partner) ?? []
+      if (ahead.length === 0 || !pace.mayBegin(one)) return
+      ahead.shift()!()
+      beginOne(one)
+    }, elapsed_ms)
+  }
+  return {
+    begun,
+    look(targets: readonly ReturnType<typeof target>[]) {
+      if (!pace.hasRoom()) return
+      for (const { app_id, partner, max } of pace.share(targets)) {
+        const one = targets.find((of) => of.app_id === app_id && of.partner === partner)!
+        for (let n = 0; n < max; n += 1) {
+          if (pace.mayBegin(one)) beginOne(one)
+          else waiting.set(partner, [...(waiting.get(partner) ?? []), pace.wait(one)])
+        }
+      }
+    },
+  }
+}
+
+test('what waits for partners that stopped to answer takes no place from a partner that nobody has tried yet', () => {
+  const pace = createPace(() => clock.ms)
+  // As many as could wait in every fast place.
+  const partners = limits.partner_fast_tries_max / limits.partner_tries_at_once_max
+  const dead = Array.from({ length: partners }, (_, n) => target('a', n))
+  for (const one of dead) pace.begin(one)(quick)
+  const { look, begun } = drain(pace, limits.partner_try_ms_max)
+  for (let elapsed_ms = 0; elapsed_ms < 5 * limits.partner_slow_try_ms; elapsed_ms += 10) {
+    look(elapsed_ms < 2 * limits.partner_slow_try_ms ? dead : [...dead, target('b')])
+    vi.advanceTimersByTime(10)
+    clock.ms += 10
+  }
+  expect(begun.get('b')).toBe(1)
+})

@@ -24,11 +24,11 @@ export interface TryResult {
 
 /**
  * Shares the tries of a process out among partners, so that a dead or slow one delays no other. A try holds one of few fast places for
- * its first second and one of many slow places afterwards. A postback that is taken ahead of its try holds a fast place too. Partners that
- * were not delivered to lately, quickly, have one try at once, and leave half of the fast places to the others; those whose last try failed
- * hold at most a quarter of them. One that fails is stopped for growing times (circuit breaker). A company has at most twice as many tries
- * as places are free, and begins none of such a partner beyond as many as are free: partners which all stop to answer never take every
- * place.
+ * its first second and one of many slow places afterwards. Postbacks are taken ahead of their tries as long as that many fast places are
+ * free, and hold none: their partner may stop to answer. Partners that were not delivered to lately, quickly, have one try at once, and
+ * leave half of the fast places to the others; those whose last try failed hold at most a quarter of them. One that fails is stopped for
+ * growing times (circuit breaker). A company has at most twice as many tries as places are free, and begins none of such a partner beyond
+ * as many as are free: partners which all stop to answer never take every place.
  */
 export function createPace(now: () => number, limit = limits) {
   const states = new Map<string, State>()
@@ -64,15 +64,13 @@ export function createPace(now: () => number, limit = limits) {
     return Math.max(0, (state.proven ? limit.partner_tries_at_once_max : 1) - state.at_once)
   }
 
-  /** How many postbacks of a partner may be taken now: as many ahead as may be tried at once. */
-  const wantedOf = (state: State): number => {
-    const ahead_max = state.proven && !isStopped(state) ? limit.partner_tries_at_once_max : 0
-    return Math.max(0, roomOf(state) + ahead_max - state.ahead)
-  }
-  const freePlaces = () => limit.partner_fast_tries_max - places.fast - places.ahead
+  /** How many postbacks of a partner may be taken ahead now: as many wait as may be tried at once. */
+  const aheadOf = (state: State): number =>
+    state.proven && !isStopped(state) ? Math.max(0, limit.partner_tries_at_once_max - state.ahead) : 0
+  const freePlaces = () => limit.partner_fast_tries_max - places.fast
 
   return {
-    /** Whether something may be taken. */
+    /** Whether a try may begin. */
     hasRoom: () => freePlaces() > 0,
     /** Whether a postback that was taken may begin. */
     mayBegin: (target: DueTarget): boolean => roomOf(stateOf(target)) > 0,
@@ -96,12 +94,13 @@ export function createPace(now: () => number, limit = limits) {
       turn += 1
       const open = inTurn(targets, turn)
         .map((target) => ({ target, state: stateOf(target) }))
-        .filter(({ state }) => wantedOf(state) > 0)
+        .filter(({ state }) => roomOf(state) + aheadOf(state) > 0)
       const proven = open.filter(({ state }) => state.proven)
       const others = open
         .filter(({ state }) => !state.proven)
         .toSorted((a, b) => Number(isFailing(a.state)) - Number(isFailing(b.state)))
       let free = freePlaces()
+      let free_ahead = free - places.ahead
       let free_unproven = Math.min(free, limit.partner_fast_tries_max / 2 - places.unproven)
       let free_failing = limit.partner_fast_tries_max / 4 - places.failing
       const each = Math.max(1, Math.floor(free / Math.max(1, open.length)))
@@ -115,14 +114,17 @@ export function createPace(now: () => number, limit = limits) {
       const wanted: Wanted[] = []
       for (const { target, state } of [...proven, ...others]) {
         const left = Math.min(free, state.proven ? free : free_unproven, isFailing(state) ? free_failing : free)
-        const max = Math.min(each, wantedOf(state), left, spareOf(state))
-        if (max <= 0) continue
-        free -= max
-        free_all -= max
-        held.set(target.company_id, (held.get(target.company_id) ?? 0) + max)
-        if (!state.proven) free_unproven -= max
-        if (isFailing(state)) free_failing -= max
-        wanted.push({ app_id: target.app_id, partner: target.partner, max })
+        const most = Math.min(each, spareOf(state))
+        const begun = Math.max(0, Math.min(most, roomOf(state), left))
+        const ahead = Math.max(0, Math.min(most - begun, aheadOf(state), free_ahead - begun))
+        if (begun + ahead === 0) continue
+        free -= begun
+        free_ahead -= begun + ahead
+        free_all -= begun
+        held.set(target.company_id, (held.get(target.company_id) ?? 0) + begun)
+        if (!state.proven) free_unproven -= begun
+        if (isFailing(state)) free_failing -= begun
+        wanted.push({ app_id: target.app_id, partner: target.partner, max: begun + ahead })
       }
       return wanted
     },
