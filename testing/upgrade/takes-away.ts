@@ -32,8 +32,8 @@ export function takesAway(files: readonly string[]): string[] {
 
 const statementsOf = (text: string): string[] =>
   text
-    .replaceAll(/'(?:[^']|'')*'/g, "''")
-    .replaceAll(/--.*$/gm, '')
+    // Whichever begins first: a text may hold dashes, and a comment may hold an apostrophe.
+    .replaceAll(/'(?:[^']|'')*'|--.*$/gm, (one) => (one.startsWith("'") ? "''" : ''))
     .replaceAll(/\{\{on_cluster\}\}/g, '')
     .split(';')
     .map((one) => one.replaceAll(/\s+/g, ' ').trim())

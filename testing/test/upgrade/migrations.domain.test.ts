@@ -44,6 +44,8 @@ describe('a statement that may take something from the version before', () => {
     'DROP VIEW IF EXISTS money_mv_v1 {{on_cluster}}',
     'UPDATE apps SET name = NULL',
     'REVOKE SELECT ON apps FROM tributary_settler',
+    `-- an app's rows\nDROP TABLE apps; -- they aren't read`,
+    `COMMENT ON TABLE apps IS 'it''s -- here'; DROP TABLE apps`,
   ])('%s', (text) => {
     expect(takesAway([text])).toHaveLength(1)
   })
