@@ -38,4 +38,8 @@ function beginFirstPage(path: string): void {
 const readHeld = async (answer: Response): Promise<Held | null> => (answer.ok ? answer.clone().json() : null)
 const ignore = () => {}
 
-beginFirstPage(ownPath())
+try {
+  beginFirstPage(ownPath())
+} catch {
+  // An address or the storage may hold anything. The panel begins without what was only begun early.
+}
