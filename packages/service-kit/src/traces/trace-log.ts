@@ -1,7 +1,7 @@
 import type { Broker, LogRecord, OutgoingRecord } from '@tributary/broker/broker'
 import type { ConsumerGroup } from '@tributary/contracts/consumers'
 import { limits } from '@tributary/contracts/limits'
-import { type Attributes, endWith, inSpan, type Traces } from './traces.ts'
+import { type Attributes, endWith, inSpan, type OpenSpan, type Traces } from './traces.ts'
 
 /** Header of a record of a recorded trace (docs/consumers.md#reading-the-topics-from-other-languages). Nothing depends on it. */
 const header = 'traceparent'
@@ -40,8 +40,8 @@ interface TracedBatch {
 }
 
 /**
- * Handles a batch in a span if one of its records is of a recorded trace. The span belongs to the trace of the first of them,
- * and links others, `limits.trace_links_max` at most.
+ * Handles a batch in a span if one of its records is of a recorded trace. The span belongs to the trace of the first of them
+ * that can be read, and links others, `limits.trace_links_max` at most.
  */
 export function traceBatch(
   traces: Traces | undefined,
@@ -51,8 +51,8 @@ export function traceBatch(
   handle: () => Promise<void>,
 ): Promise<void> {
   if (traces === undefined) return handle()
-  const [parent, ...links] = sendersOf(records)
-  if (parent === undefined) return handle()
+  const senders = sendersOf(records)
+  if (senders.length === 0) return handle()
   const attributes: Attributes = {
     'messaging.destination.name': topic.name,
     'messaging.destination.partition.id': String(partition),
@@ -61,7 +61,9 @@ export function traceBatch(
     'tributary.offset.from': from,
     'tributary.offset.to': to,
   }
-  const span = traces.begin({ name: `process ${topic.name}`, kind: 'consumer', parent, links })
+  const begin = (parent: string, links: string[]) =>
+    traces.begin({ name: `process ${topic.name}`, kind: 'consumer', parent, links })
+  const span = senders.reduce<OpenSpan | null>((begun, one, n) => begun ?? begin(one, senders.slice(n + 1)), null)
   return endWith(traces, span, attributes, handle)
 }
 

@@ -80,6 +80,15 @@ it('a record with any text as its trace is handled as all others, and keeps it w
   await sent()
 })
 
+it('a batch whose first record names a trace that cannot be read, or is not recorded, belongs to the next one', async () => {
+  const { broker, read, sent } = await tracedLog()
+  const texts = [`01${traceOf('a').slice(2)}-more`, traceOf('b', false), traceOf('c'), traceOf('d')]
+  await broker.publish(texts.map((text) => namedLetter(text, text)))
+  await read()
+  const [batch] = await sent()
+  expect(batch).toMatchObject({ trace_id: 'c'.repeat(32), links: ['d'.repeat(32)] })
+})
+
 it('a batch that fails again and again is one span, which ends when it is done', async () => {
   const { broker, read, sent } = await tracedLog()
   await broker.publish([namedLetter('a', traceOf('a'))])
