@@ -318,6 +318,27 @@ test('what was taken ahead is not sent once its install is erased', async () => 
   expect(partner.heard).toHaveLength(1 + at_once)
 })
 
+test('what was taken ahead is not sent once its install is erased, also while nothing more is taken', async () => {
+  const { owe, start, pool, app_id, states, now, log } = await openStage()
+  const partner = await startHeldPartner()
+  await owe('ads', `${partner.url}/a?i={install_uuid}`, 1 + 2 * at_once)
+  const erased = memoryTombstones()
+  log.away = true
+  start({ erased })
+  await vi.waitFor(() => expect(log.failures).toBeGreaterThan(0), patient)
+  await vi.waitFor(() => expect(partner.heard).toHaveLength(1 + at_once), patient)
+  const { rows } = await pool.query<{ install_uuid: string }>('SELECT install_uuid FROM due_postbacks WHERE leased')
+  expect(rows).toHaveLength(1 + 2 * at_once)
+  const left = rows.filter(({ install_uuid }) => !partner.heard.includes(`/a?i=${install_uuid}`))
+  for (const { install_uuid } of left) erased.erase(app_id, install_uuid, now())
+  const rowsLeft = async () => (await pool.query('SELECT 1 FROM due_postbacks')).rowCount
+  await vi.waitFor(async () => expect(await rowsLeft()).toBe(1 + at_once), { ...patient, timeout: 10_000 })
+  partner.letGo()
+  log.away = false
+  await vi.waitFor(async () => expect(await states()).toEqual({ 'ads delivered': 1 + at_once }), patient)
+  expect(partner.heard).toHaveLength(1 + at_once)
+})
+
 test('nothing of an erased install is sent once its tombstone is there, whatever the eraser has still to do', async () => {
   const { owe, start, pool, app_id, states, logged, now } = await openStage()
   const partner = await startPartner()

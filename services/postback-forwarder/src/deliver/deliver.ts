@@ -62,10 +62,10 @@ export function deliverer(deps: DeliverDeps) {
   /** Number of the newest tombstone that what waits was compared with. */
   let compared_number = 0
 
-  /** Takes as much as has room, begins it or has it wait, and returns how much that is. */
+  /** Takes as much as has room, begins it or has it wait, and returns how much that is. What waits is compared with new tombstones in any case. */
   async function take(): Promise<number> {
-    if (!pace.hasRoom() || !tries.hasRoom()) return 0
-    const taken = await takeDue(postgres, pace.share(await findDueTargets(postgres)))
+    const hasRoom = pace.hasRoom() && tries.hasRoom()
+    const taken = hasRoom ? await takeDue(postgres, pace.share(await findDueTargets(postgres))) : []
     if (taken.length === 0 && ahead.isEmpty()) return 0
     for (const one of await withoutErased(taken)) ahead.add(one)
     if (stop.aborted) ahead.clear()
