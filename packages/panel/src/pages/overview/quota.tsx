@@ -9,7 +9,7 @@ export function Quota({ used, monthly_quota }: { used: number; monthly_quota: nu
         {texts.quota}: <span className="number">{count(used)}</span> events. {texts.unlimited}.
       </p>
     )
-  const percentage = rate(Math.min(1, used / monthly_quota))
+  const percentage = rate(used < monthly_quota ? used / monthly_quota : 1)
   const valueText = `${count(used)} of ${count(monthly_quota)} events`
   return (
     <div className="meter">
