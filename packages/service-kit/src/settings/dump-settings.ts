@@ -27,7 +27,8 @@ Settings are environment variables. An empty one counts as not set. A wrong valu
 with \`__\` and a part is the setting for that part alone, as in \`TRIBUTARY_POSTGRES_URL__INSTALL_WRITER\`. It goes before the setting for
 all. So each part keeps a user of its own in every engine.
 
-The names of traces (docs/operations.md#traces) are those of OpenTelemetry. A name that begins with \`OTEL_\` and is not below is ignored.
+The names of traces (docs/operations.md#traces) are those of OpenTelemetry. Of others,
+OpenTelemetry's exporter reads \`OTEL_EXPORTER_OTLP_TRACES_HEADERS\`, \`..._CERTIFICATE\`, \`..._CLIENT_KEY\` and \`..._COMPRESSION\` by itself.
 `
 
 /** The page of all settings, as Markdown. */
