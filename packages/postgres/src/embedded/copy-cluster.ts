@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from 'node:fs/promises'
+import { chown, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { PoolClient } from 'pg'
 import { openPostgres } from '../postgres.ts'
@@ -44,7 +44,11 @@ async function copyBetween(client: PoolClient, data_dir: string, to: string, cop
   const [, first] = /\(file ([0-9A-F]{24})\)/.exec(label) ?? []
   // A checkpoint in between may have removed it; then the copy could never be recovered.
   await stat(join(to, log, first ?? 'none'))
-  await writeFile(join(to, 'cluster', 'backup_label'), label, { mode: 0o600 })
+  const label_file = join(to, 'cluster', 'backup_label')
+  await writeFile(label_file, label, { mode: 0o600 })
+  // The server reads it, which is another user where root copies.
+  const { uid, gid } = await stat(join(data_dir, 'cluster'))
+  if (process.getuid?.() === 0) await chown(label_file, uid, gid)
 }
 
 /** Files of a running server alone, and its write-ahead log, which is copied last. */
