@@ -52,6 +52,8 @@ export interface Fleet {
   tenants: FleetTenant[]
   /** Encrypts the secrets of its tenants. */
   master_key: string
+  /** Settings of all its processes, with which commands reach its engines. */
+  settings: Readonly<Record<string, string>>
   /** Clients of the test itself. */
   broker: Broker
   clickhouse: Clickhouse
@@ -147,6 +149,7 @@ export async function openFleet({
     }
     const fleet: Fleet = {
       ...{ gateways: [], writers: [], others: [], tenants, master_key, broker, clickhouse, engine, tributary, stop },
+      settings: env,
       startGateway: (options) => start('ingest-gateway', fleet.gateways, options),
       startWriter: (options) => start('event-writer', fleet.writers, options),
       startService: (name, options) => start(name, fleet.others, options),
