@@ -1,8 +1,8 @@
 import { chmod, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { openS3AuditStore } from '@tributary/audit-store/s3'
 import { copyTree } from '@tributary/cli/copy-tree'
 import { copyCluster } from '@tributary/postgres/embedded/copy-cluster'
+import { openBucket } from '../fleet/operator.ts'
 import type { Replayed } from './lost-clickhouse.ts'
 import { type Stage, startAll, stopAll } from './stage.ts'
 import type { Steps } from './steps.ts'
@@ -43,14 +43,10 @@ export async function bringBackPostgres(stage: Stage, steps: Steps, backed_up_ms
 
 /** Installs whose erasure somebody requested since then, by the names of the objects of their requests. */
 async function findErasures({ fleet }: Stage, since_ms: number) {
-  const { settings, tenants } = fleet
-  const audit = await openS3AuditStore({
-    ...{ endpoint: settings.TRIBUTARY_S3_ENDPOINT!, bucket: settings.TRIBUTARY_S3_BUCKET!, region: 'us-east-1' },
-    credentials: { accessKeyId: 'test', secretAccessKey: 'test' },
-  })
+  const audit = await openBucket(fleet)
   const found: { app_id: string; install_uuid: string }[] = []
   try {
-    for (const { app_id } of tenants)
+    for (const { app_id } of fleet.tenants)
       for await (const day of audit.list(`${app_id}/privacy/`))
         if (day.kind === 'folder')
           for await (const one of audit.list(day.folder)) {

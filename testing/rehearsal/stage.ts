@@ -1,13 +1,12 @@
-import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { type ConsumerGroup, consumers } from '@tributary/contracts/consumers'
 import { type Fleet, openFleet } from '../fleet/fleet.ts'
 import type { FleetProcess } from '../fleet/fleet-process.ts'
+import { operatorOf, type Tributary } from '../fleet/operator.ts'
 
 /** A fleet with each service that the rehearsal needs, and an operator at a terminal. */
 export interface Stage {
@@ -22,8 +21,7 @@ export interface Stage {
   processes: readonly FleetProcess[]
   /** A folder of the operator, for backups and files. */
   dir: string
-  /** Runs a command with `--json`, and returns its answer. Throws what it prints when it fails. */
-  tributary<Answer>(...args: string[]): Promise<Answer>
+  tributary: Tributary
   /** Resolves when each consumer has read all that the log holds. */
   untilRead(): Promise<void>
   close(): Promise<void>
@@ -39,8 +37,6 @@ export const groups: readonly ConsumerGroup[] = [
   consumers.postbackWriter,
 ]
 const read_ms_max = 300_000
-const run = promisify(execFile)
-const root = join(import.meta.dirname, '..', '..')
 
 export async function openStage(): Promise<Stage> {
   const token = randomUUID()
@@ -59,26 +55,10 @@ export async function openStage(): Promise<Stage> {
     const [gateway] = fleet.gateways as [FleetProcess]
     const writers = [...fleet.writers, attribution, postbackWriter, housekeeper]
     const dir = await mkdtemp(join(tmpdir(), 'tributary-rehearsal-'))
-    const settings = {
-      ...fleet.settings,
-      ...{ PATH: process.env.PATH, TRIBUTARY_ADMIN_TOKEN: token },
-      ...{ TRIBUTARY_KAFKA_REPLICATION_FACTOR: '1', TRIBUTARY_KAFKA_MIN_INSYNC_REPLICAS: '1' },
-    }
+    const tributary = operatorOf(fleet, { admin: admin.url, gateway: gateway.url }, dir)
     return {
-      ...{ fleet, gateway, links, postbacks, reports, writers, dir },
+      ...{ fleet, gateway, links, postbacks, reports, writers, dir, tributary },
       processes: [...writers, gateway, links, postbacks, admin, reports],
-      async tributary<Answer>(...args: string[]) {
-        // Costs go to the gateway, all other requests to admin-api.
-        const url = args[0] === 'cost' ? gateway.url : admin.url
-        const program = join(root, 'packages', 'cli', 'src', 'main.ts')
-        const { stdout } = await run(process.execPath, [program, ...args, '--json'], {
-          cwd: dir,
-          env: { ...settings, TRIBUTARY_URL: url },
-        }).catch((error) => {
-          throw new Error(`tributary ${args.join(' ')}: ${error.stderr}${error.stdout}`)
-        })
-        return JSON.parse(stdout) as Answer
-      },
       untilRead: () => untilRead(fleet),
       async close() {
         await fleet.stop()
