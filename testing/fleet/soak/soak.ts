@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { consumers } from '@tributary/contracts/consumers'
 import { countLoggedEvents } from '@tributary/testing/standalone/logged-events'
@@ -8,6 +9,7 @@ import { type Load, startLoad } from '../load.ts'
 import { countReturned, type Erased, mayBeErased, remaining, startErasures } from './erasures.ts'
 import { watchFreshness } from './freshness.ts'
 import { comparePostbacks, startPostbacks } from './postbacks.ts'
+import { type Reconciled, type ReconciledResult, startReconciled } from './reconciled.ts'
 
 export interface SoakOptions {
   minutes: number
@@ -17,12 +19,14 @@ export interface SoakOptions {
   writers: number
   /** Whether a writer is suspended, and all offsets of writers are reset to the beginning later. */
   accidents: boolean
+  /** How many times a fault of each kind is seeded, which the reconciler has to find; 0 runs without it. */
+  faults: number
   random(): number
   /** Called with the progress now and then. */
   log(line: string): void
 }
 
-export interface SoakResult extends Omit<Verdict, 'half'> {
+export interface SoakResult extends Omit<Verdict, 'half'>, Partial<ReconciledResult> {
   in_log: number
   kills: number
   /** Installs that were erased while they went on. */
@@ -52,17 +56,20 @@ const sleep_ms_max = 60_000
 const group_empty_ms_max = 180_000
 /** Longest time until all is written after the load: a session timeout, then the backlog. */
 const written_ms_max = 300_000
+/** The job compares an app after the other, and looks twice at what differs. */
+const reconciled_ms_max = 240_000
 const log_every_ms = 15_000
 
 /** Runs a fleet under load, kills processes at random with -9, waits until all is written, and compares. */
 export async function runSoak(options: SoakOptions): Promise<SoakResult & { exact: boolean }> {
   const { gateways, writers, events, minutes, log } = options
-  const fleet = await openFleet({ gateways, writers, apps })
+  const fleet = await openFleet({ gateways, writers, apps, env: { TRIBUTARY_ADMIN_TOKEN: randomUUID() } })
   try {
     // The devices come through a proxy, each from an address of its own.
     const receiver = await fleet.startService('postback-gateway', { env: { TRIBUTARY_TRUSTED_PROXIES: '127.0.0.1' } })
     await fleet.startService('postback-writer')
     await Promise.all([fleet.startService('eraser'), fleet.startService('eraser')])
+    const reconciled = options.faults > 0 ? await startReconciled(fleet, log) : null
     log(`${gateways} gateways and ${writers} writers are ready`)
     const started = performance.now()
     const freshness = watchFreshness(fleet.clickhouse)
@@ -76,12 +83,17 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
       onAcknowledged(request) {
         const [first] = request.sent
         if (first && !mayBeErased(first.install_uuid)) freshness.offer(first)
-        erasures.offer(request)
+        // An erasure of what a fault changed would hide it.
+        if (reconciled?.apps.includes(first?.app_id ?? '') !== true) erasures.offer(request)
       },
     })
     const postbacks = startPostbacks(receiver.url)
     const progress = setInterval(() => log(lineOf(load, fleet.writers, started)), log_every_ms)
-    const kills = await Promise.all([killAtRandom(fleet, options), load.ended]).then(([count]) => count)
+    const kills = await Promise.all([
+      killAtRandom(fleet, options),
+      load.ended,
+      reconciled === null ? null : seedBetween(reconciled, options),
+    ]).then(([count]) => count)
     log(
       `${load.acknowledged_events()} events are acknowledged, ${kills} processes were killed; waiting for the writers`,
     )
@@ -92,10 +104,19 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
     log('waiting for the erasers')
     const erased = await erasures.end(written_ms_max)
     await fleet.untilWritten(written_ms_max)
-    const counted = await compare(fleet, load, erased, { kills, seconds, fresh_ms: await freshness.end() })
+    const fresh_ms = await freshness.end()
     const received = await comparePostbacks(fleet, postbacks, written_ms_max)
+    if (reconciled !== null) log('waiting for the reconciler')
+    const found = await reconciled?.end(reconciled_ms_max)
+    if (reconciled !== null) {
+      log('the tables are built again from the audit store')
+      await Promise.all([...fleet.writers, ...fleet.others].map((one) => one.stop()))
+      await reconciled.rebuild()
+    }
+    const counted = await compare(fleet, load, erased, { kills, seconds, fresh_ms, dropped: options.faults })
     const whole = received.postbacks_lost === 0 && received.postbacks_unknown === 0
-    return { ...counted, ...received, exact: counted.exact && whole }
+    const right = found === undefined || found.faults_missed.length + found.differences_invented.length === 0
+    return { ...counted, ...received, ...found, exact: counted.exact && whole && right }
   } finally {
     await fleet.stop()
   }
@@ -105,7 +126,7 @@ async function compare(
   { broker, clickhouse }: Fleet,
   load: Load,
   erased: Erased,
-  { kills, seconds, fresh_ms }: { kills: number; seconds: number; fresh_ms: number[] },
+  { kills, seconds, fresh_ms, dropped }: { kills: number; seconds: number; fresh_ms: number[]; dropped: number },
 ) {
   const sorted_ms = fresh_ms.sort((a, b) => a - b)
   const of = (sent: Iterable<SentEvents>) => [...sent].map((one) => remaining(one, erased))
@@ -125,7 +146,17 @@ async function compare(
     returned,
     events_per_second: Math.round(verdict.in_events_raw / seconds),
     freshness_p99_ms: Math.round(sorted_ms[Math.floor(sorted_ms.length * 0.99)] ?? 0),
-    exact: isExact({ half, acknowledged: 0, ...verdict }) && in_log === verdict.in_events_raw && returned === 0,
+    exact:
+      isExact({ half, acknowledged: 0, ...verdict }) && in_log + dropped === verdict.in_events_raw && returned === 0,
+  }
+}
+
+/** Seeds faults at equal shares of the run. */
+async function seedBetween(reconciled: Reconciled, { faults, minutes }: SoakOptions): Promise<void> {
+  const started = performance.now()
+  for (let n = 0; n < faults; n += 1) {
+    await pause(Math.max(0, started + ((n + 0.5) * minutes * 60_000) / faults - performance.now()))
+    await reconciled.seed()
   }
 }
 
@@ -158,7 +189,7 @@ async function killAtRandom(fleet: Fleet, options: SoakOptions): Promise<number>
       (process) => !fleet.writers.includes(process) || work.goes_on() || random() < idle_writer_part,
       random,
     )
-    const back = revive(fleet, victim, random() * away_ms_max).then(() => void down.delete(victim))
+    const back = revive(fleet, victim, random() * away_ms_max, options.faults > 0).then(() => void down.delete(victim))
     back.catch(() => {}) // rejects the run below
     down.set(victim, back)
   }
@@ -211,11 +242,15 @@ async function resetOffsets({ broker, writers }: Fleet): Promise<void> {
   await Promise.all(writers.map((writer) => writer.restart()))
 }
 
-/** Kills and restarts a process. Each gateway process gets a new bucket: the S3 test server is slow with large ones. */
-async function revive(fleet: Fleet, victim: FleetProcess, away_ms: number): Promise<void> {
+/**
+ * Kills and restarts a process. Each gateway process gets a new bucket, because the S3 test server is slow with large ones, unless the
+ * reconciler compares them.
+ */
+async function revive(fleet: Fleet, victim: FleetProcess, away_ms: number, one_bucket: boolean): Promise<void> {
   await victim.kill()
   await pause(away_ms)
-  await victim.restart(fleet.gateways.includes(victim) ? { TRIBUTARY_S3_BUCKET: await fleet.makeBucket() } : {})
+  const moves = fleet.gateways.includes(victim) && !one_bucket
+  await victim.restart(moves ? { TRIBUTARY_S3_BUCKET: await fleet.makeBucket() } : {})
 }
 
 function lineOf(load: Load, writers: readonly FleetProcess[], started: number): string {
