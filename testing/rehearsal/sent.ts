@@ -86,7 +86,7 @@ export async function sendOfPerson({ fleet, gateway }: Stage): Promise<string> {
 }
 
 /** Repeats what fails. */
-export async function until(isDone: () => Promise<boolean>): Promise<void> {
+async function until(isDone: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + sent_ms_max; !(await isDone()); await pause(again_ms))
     if (Date.now() > deadline) throw new Error(`not done in ${sent_ms_max} ms: ${isDone}`)
 }
