@@ -77,6 +77,7 @@ const explained: Record<string, string> = {
   reconcile_running: 'Somebody else compares now.',
   replay_running: 'Another replay is running.',
   unknown_link: 'No tracking link has this id.',
+  unknown_partner: 'The app notifies no partner of this name: see tributary partner list.',
   since_ms_must_be_less_than_until_ms: 'The window is empty: --since has to be before --until.',
   unknown_install: 'The app of this key has no install with this id.',
   unknown_key: 'No server key has this id.',

@@ -60,7 +60,8 @@ export function openTargets(allowed: readonly string[]): Targets {
  * stay unsaid: whoever may set a partner could look up names of the network that we stand in.
  */
 export function targetFault(targets: Targets, origin: URL, addresses: readonly string[]): string | null {
-  if (!addresses.every(targets.mayReach)) return `${origin.hostname} leads to an address that is none of the internet.`
+  if (!addresses.every(targets.mayReach))
+    return `${origin.hostname} leads to an address that is none of the internet, nor of TRIBUTARY_POSTBACK_ALLOWED_NETWORKS.`
   if (addresses.length > 0 && addresses.every(targets.isAllowed)) return null
   if (origin.protocol !== 'https:') return 'Only https is allowed.'
   if (origin.port !== '') return 'Only port 443 is allowed.'

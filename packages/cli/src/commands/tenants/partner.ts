@@ -65,7 +65,7 @@ export function partnerCommands(program: Command): void {
   })
   named(partner, 'retry', 'send the dead postbacks of a partner again', async (body, options) => {
     const answer = await admin(partnerRoutes.retryPartner, { body })
-    print(options, answer, `${answer.retried} postbacks are due again`)
+    print(options, answer, `Due again: ${answer.retried}`)
   })
   partner
     .command('deliveries')

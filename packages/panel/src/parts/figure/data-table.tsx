@@ -1,4 +1,4 @@
-import { type ReactNode, useMemo, useState } from 'react'
+import { type ReactNode, startTransition, useDeferredValue, useMemo, useState } from 'react'
 import {
   Cell,
   Column,
@@ -13,6 +13,7 @@ import {
   Virtualizer,
 } from 'react-aria-components'
 import { exactly, none } from '../../api/numbers.ts'
+import { Skeleton } from '../skeleton.tsx'
 
 export interface DataColumn<Item> {
   id: string
@@ -49,8 +50,16 @@ export type { SortDescriptor }
 /** Above this, only the rows on the screen exist. */
 const whole_rows_max = 120
 
-/** Rows of an answer. A click or Enter on a head sorts; absent values stay last. */
+/**
+ * Rows of an answer. A click or Enter on a head sorts; absent values stay last. A thousand rows take longer to make than a click may wait
+ * for its answer: the page shows all else first.
+ */
 export function DataTable<Item>(props: DataTableProps<Item>) {
+  const isMade = useDeferredValue(true, props.items.length <= whole_rows_max)
+  return isMade ? <WholeTable {...props} /> : <Skeleton shape="table" />
+}
+
+function WholeTable<Item>(props: DataTableProps<Item>) {
   const { label, columns, items, idOf, empty, sort, onSort, totals = [] } = props
   const [own, setOrder] = useState<SortDescriptor | undefined>(sort)
   const order = onSort ? sort : own
@@ -76,7 +85,7 @@ export function DataTable<Item>(props: DataTableProps<Item>) {
       aria-label={label}
       className="table"
       {...(order && { sortDescriptor: order })}
-      onSortChange={onSort ?? setOrder}
+      onSortChange={onSort ?? ((next) => startTransition(() => setOrder(next)))}
     >
       <TableHeader>
         {columns.map(({ id, name, help, numeric, width }, n) => (
