@@ -12,7 +12,7 @@ async function load(address: string, remembered: Record<string, string> = {}): P
     return Response.json({ memberships: [] })
   })
   loads += 1
-  await import(`../src/early/early.ts?load=${loads}`) // anew each time
+  await import(`../../src/early/early.ts?load=${loads}`) // anew each time
   return asked
 }
 

@@ -1,7 +1,7 @@
 import { describeWith } from '@tributary/testing/engines/describe-with-engine'
 import type { Page } from 'playwright-core'
 import { beforeAll, expect, it } from 'vitest'
-import { openPanel, tilesOf } from './open-panel.ts'
+import { openPanel, tilesOf } from '../open-panel.ts'
 
 const scripts = '**/admin/assets/*.js'
 
