@@ -12,7 +12,7 @@ import { Registry } from 'prom-client'
 import { type Bench, type BenchRow, numberArgument } from '../bench.ts'
 import { startCollectorThread } from './collector-thread.ts'
 
-/** What the traced code does without traces: nothing. So the difference between two modes is the cost of traces alone. */
+/** Without traces the traced code does nothing: the difference between two modes is the cost of traces alone. */
 const noLog = { publish: async () => {} } as unknown as Broker
 const noEngine = { insert: async () => {}, query: async () => [] } as unknown as Clickhouse
 const requests_per_slice = 250

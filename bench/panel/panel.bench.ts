@@ -100,7 +100,7 @@ async function fill({ browser, url, data_dir, demo }: Given): Promise<Site> {
   const context = await browser.newContext()
   const admin_token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
   await signInAsOwner(context, { url, admin_token, company_id })
-  // Whoever is signed in has seen the panel, which remembers what they may do. The overview itself nobody has asked for.
+  // The panel remembers what a person who signed in may do. Nobody has asked for the overview yet.
   const page = await context.newPage()
   await page.goto(`${url}/admin/account`)
   await page.getByRole('heading').first().waitFor()

@@ -22,7 +22,7 @@ import { sendRequests } from './requests.ts'
 const masterKeys = openMasterKeys([{ id: 'bench', key: Buffer.alloc(32, 7) }])
 const logger = pino({ level: 'silent' })
 const partitions = 4
-/** Of the writer's rate. */
+/** A rebuild should reach this share of the writer's rate. */
 const share_min = 0.5
 
 /** Measures a rebuild from audited requests, against the writer, which writes the same events from the log just before. */
@@ -125,7 +125,7 @@ async function openDatabases(url: string): Promise<[Clickhouse, Clickhouse]> {
   return opened as [Clickhouse, Clickhouse]
 }
 
-/** What the loss of a database does to its tables. */
+/** Empties the tables, as the loss of a database does. */
 async function empty(clickhouse: Clickhouse): Promise<void> {
   const tables = await clickhouse.query<{ name: string }>(
     `SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND name != 'schema_migrations_v1'`,

@@ -31,7 +31,7 @@ export default defineConfig({
         codeSplitting: {
           groups: [
             { name: 'early', test: /\/src\/early\//, priority: 2 },
-            // What the first script imports comes in one file: many small ones take turns on few connections.
+            // One file holds all imports of the first script: many small ones take turns on few connections.
             { name: 'first', tags: ['$initial'], priority: 1 },
             // What several pages of numbers share, in one file. What is loaded later, as charts are, stays out.
             {

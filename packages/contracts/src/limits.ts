@@ -319,7 +319,7 @@ export const limits = {
   reconcile_closed_ms: 600_000,
   /** A difference counts when a second look finds it, so long after the first: a request takes less from the audit store to the log. */
   reconcile_again_ms: 30_000,
-  /** What was received within this time is left to the next comparison: it may be on its way from the audit store to the log. */
+  /** The next comparison takes what was received within this time: it may be on its way from the audit store to the log. */
   reconcile_young_ms: 60_000,
   /** Memory of one statement of the reconciler. */
   reconcile_memory_bytes_max: 400_000_000,

@@ -16,7 +16,7 @@ export interface RecordedStatement {
 
 export const statements_file = join(import.meta.dirname, '..', '..', '..', '..', 'clickhouse', 'statements.jsonl')
 
-/** Of each file that sends statements, some that have all the tables, columns, functions and settings that it names. */
+/** Reads statements that services send: those of a file have all the tables, columns, functions and settings that it names. */
 export const readStatements = (): RecordedStatement[] =>
   readFileSync(statements_file, 'utf8')
     .split('\n')

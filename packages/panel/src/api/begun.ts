@@ -10,7 +10,7 @@ const begun = new Map<string, { at_ms: number; answer: Promise<Response> }>()
 export function begin(address: string): Promise<Response> {
   const answer = fetch(address, requestOptions)
   begun.set(address, { at_ms: performance.now(), answer })
-  // Whoever takes it learns of the failure.
+  // The caller that takes the answer handles its failure; nobody else has to.
   answer.catch(() => {})
   return answer
 }

@@ -3,7 +3,7 @@ import { Fault } from '../parts/fault.tsx'
 import { Skeleton } from '../parts/skeleton.tsx'
 import { isGone, needsReload, reloadOnce } from './reload-once.ts'
 
-/** What stands in place of a page that broke. A tab from before an upgrade loads itself again instead, once for each file. */
+/** Takes the place of a page that broke. A tab from before an upgrade loads itself again instead, once for each file. */
 export function PageFault({ error, reset }: { error: unknown; reset: () => void }) {
   const [old] = useState(() => (needsReload(error) ? error : null))
   useEffect(() => {

@@ -81,7 +81,7 @@ export function useApp(): App {
   return app
 }
 
-/** What somebody saw and could do ends with the session. */
+/** The session ends: nobody else gets to know what this person saw and could do. */
 export function forgetPerson(): void {
   forgetAnswers()
   keepMemberships(null)

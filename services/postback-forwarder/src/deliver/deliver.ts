@@ -57,7 +57,7 @@ export function deliverer(deps: DeliverDeps) {
   /** The fault of a try, with which `work` rejects. */
   let fault: { err: unknown } | null = null
 
-  const ahead = createAhead(pace, { begin: beginTry, giveBack })
+  const ahead = createAhead(pace, { begin: beginTry, giveBack: (one) => tries.add(untried(one)) })
   let stop = new AbortController().signal
   /** Number of the newest tombstone that what waits was compared with. */
   let compared_number = 0
@@ -97,11 +97,6 @@ export function deliverer(deps: DeliverDeps) {
         wake()
       })
     at_work.add(work)
-  }
-
-  /** It was not tried: the next process takes it at once. */
-  function giveBack(one: TakenPostback): void {
-    tries.add({ ended: { ...keyOf(one), state: 'due', pause_ms: 0, reason: null }, logged: null })
   }
 
   return {
@@ -147,6 +142,10 @@ interface TryDeps extends DeliverDeps {
   secretOf: ReturnType<typeof partnerSecrets>
 }
 
+/** Makes a postback due at once again, without a line in the log of tries. */
+const untried = (one: TakenPostback) =>
+  ({ ended: { ...keyOf(one), state: 'due', pause_ms: 0, reason: null }, logged: null }) as const
+
 const isTest = ({ event_key }: TakenPostback) => event_key.startsWith('test/')
 
 async function tryOnce(deps: TryDeps, taken: TakenPostback, stop: AbortSignal): Promise<void> {
@@ -162,7 +161,7 @@ async function tryOnce(deps: TryDeps, taken: TakenPostback, stop: AbortSignal): 
   } catch (err) {
     end(null)
     // The process stops in the middle of the try: the next one takes it at once.
-    if (stop.aborted) tries.add({ ended: { ...keyOf(taken), state: 'due', pause_ms: 0, reason: null }, logged: null })
+    if (stop.aborted) tries.add(untried(taken))
     else throw err
     return
   }
