@@ -135,6 +135,21 @@ test('the performance report equals a table worked out by hand', async () => {
   ])
 })
 
+test('money alone is no cost: a group without an upload has none', async () => {
+  const app_id = randomUUID()
+  const installs = installRows(app_id, [decide('a', march(1), spring), decide('b', march(1))])
+  await insertInstalls(reports.clickhouse, installs, randomUUID())
+  const bought = { event_name: 'purchase', currency: 'USD', revenue_micros: '3000000', revenue_counts: 1 as const }
+  const paid = ['a', 'b'].map((install_uuid) => testEventRow({ app_id, install_uuid, ts_ms: march(1, 5), ...bought }))
+  await reports.clickhouse.insertEvents(paid, randomUUID())
+  await insertCosts(app_id, [{ day: '2026-03-01', ...spring, cost: 2 }])
+  const { rows } = await reports.ask('performance', app_id, { since_ms: march(1), until_ms: march(2), by: 'partner' })
+  expect(rows).toMatchObject([
+    { partner: 'acme', revenue_usd: 3, cost_usd: 2, roas: 1.5 },
+    { partner: 'organic', revenue_usd: 3, cost_usd: null, roas: null },
+  ])
+})
+
 test('clicks of a frozen day count as they did then, and not by what the counts do not know', async () => {
   const app_id = randomUUID()
   const click = (id: string, day: number, of: object) =>

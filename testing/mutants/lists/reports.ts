@@ -204,6 +204,15 @@ export const reportMutants: readonly Mutant[] = [
     tests: ['packages/tables/test/settled/settler.clickhouse.test.ts'],
     only: 'only the days that it changes are live',
   },
+  {
+    rule: 'docs/rules.md#performance-report',
+    promise: 'a group without an upload has no cost, whatever money it brought',
+    file: 'services/report-api/src/performance/statements.ts',
+    from: "uploads: 'sum(is_cost)'",
+    to: "uploads: 'count()'",
+    tests: ['services/report-api/test/performance-report.clickhouse.test.ts'],
+    only: 'money alone is no cost',
+  },
 ]
 
 /** The client of apps and backends. */
