@@ -65,36 +65,50 @@ export async function buildEvents(deps: BuildEventsDeps): Promise<void> {
           waiting.push(...some)
           events += some.reduce((sum, { keys }) => sum + keys.length, 0)
           if (events < insert_events) continue
-          await write(waiting)
+          await write.next(waiting)
           waiting = []
           events = 0
         }
-        await write(waiting)
+        await write.next(waiting)
+        await write.ended()
         await steps.done(`${app_id}/${day}`)
       },
     )
   } finally {
+    await write.ended().catch(() => {})
     staged.close()
   }
 }
 
-/** Writes events, those received first in front. A call is one insert; a repeated one finds what is there by its keys. */
+/**
+ * Writes events, those received first in front. A call is one insert; a repeated one finds what is there by its keys. The engine inserts
+ * while the next events are read: what depends on earlier rows waits for their insert.
+ */
 async function openWrite({ live, scratch, source }: BuildEventsDeps) {
   const expired = await readRawExpired(scratch)
   let next = 0
+  let inserted = Promise.resolve()
 
-  return async (missing: readonly Missing[]): Promise<void> => {
-    const rows = missing.flatMap((one) => rowsOf(one, expired))
-    if (rows.length === 0) return
-    const known = await findEventKeys(scratch, keysToLookUp(rows))
-    const fresh = dropDuplicates(rows, known, null)
-    const placeOf = await findPlaces(live, fresh)
-    const placed = fresh.map((row): EventRow => {
-      const place = placeOf(row) ?? { topic: source, partition: 0, offset: next++ }
-      return { ...row, ...place }
-    })
-    const counted = await withMoney(scratch, placed)
-    await insertInto(scratch, 'events_raw_v1', storedEventColumns, counted.map(lineOf))
+  return {
+    /** Rejects when this or the insert before it fails. */
+    async next(missing: readonly Missing[]): Promise<void> {
+      const rows = missing.flatMap((one) => rowsOf(one, expired))
+      if (rows.length === 0) return
+      const placeOf = await findPlaces(live, rows)
+      await inserted
+      const known = await findEventKeys(scratch, keysToLookUp(rows))
+      const fresh = dropDuplicates(rows, known, null)
+      const placed = fresh.map((row): EventRow => {
+        const place = placeOf(row) ?? { topic: source, partition: 0, offset: next++ }
+        return { ...row, ...place }
+      })
+      const counted = await withMoney(scratch, placed)
+      inserted = insertInto(scratch, 'events_raw_v1', storedEventColumns, counted.map(lineOf))
+      // Whoever waits for it next learns of a failure.
+      inserted.catch(() => {})
+    },
+    /** All rows are there; rejects when the last insert failed. */
+    ended: () => inserted,
   }
 }
 
