@@ -8,7 +8,7 @@ import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
-import { days, levels, now_ms } from './model.ts'
+import { levels, now_ms } from './model.ts'
 
 const partitions = 4
 /** Real logs wait for fuller batches, and the twin answers at once: with 200 ms it made five times as many inserts. */
@@ -17,16 +17,15 @@ const events_of_request = 20
 const topic = topics.eventsAccepted.name
 
 export interface TrafficOptions {
-  app_id: string
+  /** They share the events. */
+  app_ids: readonly string[]
   events_per_s: number
-  /** Share of the events that are of the last two days; the others are spread over the year. */
-  fresh: number
 }
 
-/** Sends events of known installs through the event-writer until it is stopped; `stop` waits until all are written. */
+/** Sends events of known installs of the first app through the event-writer until it is stopped; `stop` waits until all are written. */
 export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptions) {
   const installs = await clickhouse.query<{ install_uuid: string }>(
-    `SELECT install_uuid FROM installs_v1 WHERE app_id = '${options.app_id}' LIMIT 20000`,
+    `SELECT install_uuid FROM installs_v1 WHERE app_id = '${options.app_ids[0]}' LIMIT 20000`,
   )
   const broker = memoryBroker(partitions, () => now_ms)
   const consumer = eventWriter({ clickhouse })
@@ -44,11 +43,12 @@ export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptio
           const n = sent
           const { install_uuid } = installs[(n / events_of_request) % installs.length]!
           const partition = (n / events_of_request) % partitions
+          const app_id = options.app_ids[Math.floor(n / events_of_request / partitions) % options.app_ids.length]!
           return {
             topic,
             partition,
             key: null,
-            value: Buffer.from(JSON.stringify(requestOf(options, install_uuid, run, n))),
+            value: Buffer.from(JSON.stringify(requestOf(app_id, install_uuid, run, n))),
           }
         })
         await broker.publish(records)
@@ -70,7 +70,15 @@ export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptio
   }
 }
 
-function requestOf({ app_id, fresh }: TrafficOptions, install_uuid: string, run: string, first: number): Envelope {
+/** How old an event is when it arrives, as phones have it: of 100 events 95 a minute at most, 4 three days, and one 90 days. */
+function ageOf(n: number): number {
+  const percent = (n * 7919) % 100
+  const longest_ms = percent < 95 ? 60_000 : percent < 99 ? 3 * day_ms : 90 * day_ms
+  // Neighbours in the log are far apart in time.
+  return (n * 7_654_321_987) % longest_ms
+}
+
+function requestOf(app_id: string, install_uuid: string, run: string, first: number): Envelope {
   return {
     ...{ v: 1, company_id: 'co_bench', app_id, platform: 'android', source: 'sdk', install_uuid },
     ...{
@@ -86,13 +94,10 @@ function requestOf({ app_id, fresh }: TrafficOptions, install_uuid: string, run:
     },
     events: Array.from({ length: events_of_request }, (_, i) => {
       const n = first + i
-      const isFresh = (n * 7919) % 1000 < fresh * 1000
-      // Steps of a prime number of days, so that neighbours in the log are far apart in time.
-      const days_ago = isFresh ? 0 : (n * 149) % (days - 1)
       const money = n % 50 === 0
       return {
         ...{ event_id: `${run}-${n}`, event_name: money ? 'purchase' : `level_${n % levels}` },
-        event_ts_ms: now_ms - days_ago * day_ms - ((n * 7_654_321) % day_ms),
+        event_ts_ms: now_ms - ageOf(n),
         ...(money && { revenue: 4.99, currency: 'EUR', transaction_id: `GPA.${run}-${n}` }),
         ...{ props: { level: n % 100, score: n * 7, mode: 'ranked' }, device: { os: 'android', os_version: '14' } },
       }
