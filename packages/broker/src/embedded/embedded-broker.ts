@@ -27,7 +27,10 @@ export interface EmbeddedBrokerOptions {
   now: () => number
   logger?: Pick<Logger, 'warn' | 'error'>
   registry?: Registry
-  /** Partitions of every topic, whatever its definition says; fixed for the life of `dir`. */
+  /**
+   * Partitions of every topic of a new folder, whatever its definition says. A folder keeps the number that it was made with, for later
+   * topics as well: the map of installs to partitions is fixed.
+   */
   partitions?: number
   /** While false, `publish` rejects with `unavailable`. */
   hasSpace?: () => boolean
@@ -49,7 +52,7 @@ const sweep_interval_ms = 60_000
 /** Kafka's rule for topics and, here, for groups. */
 const namePattern = /^[A-Za-z0-9._-]{1,249}$/
 
-/** The event log in a folder, for one process. Rejects when `dir` was made with another number of partitions. */
+/** The event log in a folder, for one process. */
 export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promise<EmbeddedBroker> {
   const { dir, now, logger } = options
   const metrics = createLogMetrics(options.registry)
@@ -65,13 +68,8 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   let closing: Promise<void> | null = null
   let closed = false
 
-  for (const { key, value } of store.topics.getRange({})) {
-    if (options.partitions !== undefined && options.partitions !== value.partitions) {
-      await store.close()
-      throw partitionsDiffer(key, value.partitions, options.partitions)
-    }
-    openTopic({ name: key, ...value })
-  }
+  for (const { key, value } of store.topics.getRange({})) openTopic({ name: key, ...value })
+  const forced = options.partitions && ([...topics.values()][0]?.logs.length ?? options.partitions)
 
   function openTopic({ name, partitions, retention_ms }: Topic) {
     const logs = Array.from({ length: partitions }, (_, partition) => openPartitionLog(store, name, partition))
@@ -94,7 +92,7 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
 
   async function applyTopics(wanted: readonly Topic[], dryRun: boolean): Promise<AppliedTopics> {
     const applied: AppliedTopics = { created: [], changed: [], unchanged: [] }
-    const ours = wanted.map((topic) => ({ ...topic, partitions: options.partitions ?? topic.partitions }))
+    const ours = wanted.map((topic) => ({ ...topic, partitions: forced ?? topic.partitions }))
     for (const { name, partitions } of ours) {
       const found = topics.get(name)?.logs.length ?? partitions
       if (found !== partitions) throw partitionsDiffer(name, found, partitions)

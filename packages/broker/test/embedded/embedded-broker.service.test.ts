@@ -99,9 +99,19 @@ describe('the embedded log', () => {
     expect((await broker.groupOffsets('g', topic, { dated: false }))[0]).toMatchObject({ oldest_unread_ms: null })
   })
 
-  it('refuses to open with another number of partitions, and says how to mend it', async () => {
+  it('keeps the number of partitions that a folder was made with, for later topics as well', async () => {
+    await broker.publish([record('before', 1)])
     await broker.close()
-    await expect(openEmbeddedBroker({ dir, now: Date.now, partitions: 3 })).rejects.toThrow(/has 2 partitions, not 3/)
+    const later = 'events.later.v1'
+    await open(3)
+    await broker.applyTopics([{ name: later, partitions: 12, retention_ms: hour_ms }])
+    expect(await broker.partitionCount(topic)).toBe(2)
+    expect(await broker.partitionCount(later)).toBe(2)
+    expect((await read(1)).map(({ value }) => String(value))).toEqual(['before'])
+  })
+
+  it('refuses a definition with another number of partitions where none is forced, and says how to mend it', async () => {
+    await broker.close()
     const unforced = await openEmbeddedBroker({ dir, now: Date.now })
     await expect(unforced.applyTopics([{ name: topic, partitions: 12, retention_ms: 1 }])).rejects.toThrow(/has 2/)
     await unforced.close()
