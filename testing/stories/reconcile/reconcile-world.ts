@@ -66,18 +66,21 @@ interface Given {
   asking: Pool
 }
 
-/** A reconciler over a world, which waits for nobody. `between` is called before each second look. */
+/**
+ * A reconciler over a world, which waits for nobody. `between` is called before each second look, `amid` before tables of sums are compared
+ * again within one.
+ */
 export function openReconciler({ world, clickhouse, pool, asking }: Given) {
   const registry = new Registry()
   const said: Record<string, unknown>[] = []
   const logger = pino({ base: null }, { write: (line: string) => said.push(JSON.parse(line)) })
-  const hooks = { between: async (): Promise<void> => {} }
+  const hooks = { between: async (): Promise<void> => {}, amid: async (): Promise<void> => {} }
   const { broker, audit } = world
   const now = () => world.clock.now_ms
   const deps = () => ({
     ...{ pool, masterKeys, clickhouse, broker, audit, now, logger, registry, core_share: 1 },
     sleep: async (ms: number) => {
-      if (ms >= limits.reconcile_again_ms) await hooks.between()
+      await (ms >= limits.reconcile_again_ms ? hooks.between() : hooks.amid())
     },
   })
   const always = reconcileHours(deps())

@@ -79,6 +79,33 @@ describe('a seeded fault is found, and named with its store and hour:', () => {
     ])
   })
 
+  describe('of today, while events keep coming:', () => {
+    beforeEach(() => {
+      reconciler.hooks.amid = async () => {
+        await send(world, tenant, 1)
+        await world.untilWritten()
+      }
+    })
+
+    test('a raw row that was deleted', async () => {
+      const ids = await sendSome()
+      await deleteRaw(ids[4]!)
+      const { differences } = await reconciler.ask({ since_ms: start_ms })
+      expect(differences).toMatchObject([{ store: 'events_raw_v1', examples: [expect.stringContaining(ids[4]!)] }])
+    })
+
+    test('a sum that counts one too many', async () => {
+      await sendSome()
+      await clickhouse.command(
+        `INSERT INTO events_per_day_v1 (app_id, day, event_name, events)
+         SELECT app_id, day, event_name, 1 FROM events_raw_v1 LIMIT 1`,
+      )
+      const { differences } = await reconciler.ask({ since_ms: start_ms })
+      expect(differences).toMatchObject([{ store: 'events_per_day_v1' }])
+      expect(differences[0]!.found - differences[0]!.expected).toBe(1)
+    })
+  })
+
   test('a record that the log dropped', async () => {
     await sendSome()
     const publish = world.log.before

@@ -84,13 +84,18 @@ export function untouched(table: DerivedName, columns: readonly string[]): strin
 
 /**
  * Tables of events that differ from their source on some days of an app: once where groups have too little, and once where groups have too
- * much. An insert under way may be in some tables and not in others, so a difference counts only while it stays the same. Expired days and
- * days of open erasures are the caller's to leave out.
+ * much. An insert under way may be in some tables and not in others, so a difference counts only while it stays. Expired days and
+ * days of open erasures are the caller's to leave out. `only`: tables that are compared, all when absent.
  */
-export async function compareDays(clickhouse: Statements, { app_id, days }: AppDays): Promise<DayDifference[]> {
+export async function compareDays(
+  clickhouse: Statements,
+  { app_id, days }: AppDays,
+  only?: ReadonlySet<string>,
+): Promise<DayDifference[]> {
   if (days.length === 0) return []
   const found: DayDifference[] = []
-  for (const { table, from, sum, held, recounted } of comparisonsOf(textLiteral(app_id), textLiterals(days))) {
+  const comparisons = comparisonsOf(textLiteral(app_id), textLiterals(days))
+  for (const { table, from, sum, held, recounted } of comparisons.filter((one) => only?.has(one.table) ?? true)) {
     const rows = await clickhouse.query<Compared>(
       `SELECT toString(at) AS day, ${bothWays}
        FROM (SELECT at, key, sum(x) AS h, sum(y) AS r FROM (
