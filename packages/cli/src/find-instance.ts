@@ -16,8 +16,8 @@ export type Instance = 'same' | 'other' | 'unknown' | 'wrong_token' | 'not_found
 export async function findInstance(config: CliConfig): Promise<Instance> {
   const headers = { authorization: `Bearer ${await findAdminToken(config)}` }
   try {
-    const signal = AbortSignal.timeout(check_ms_max)
-    const { status, body } = await request(config.url + systemRoutes.getStatus.path, { headers, signal })
+    const address = config.url + systemRoutes.getStatus.path
+    const { status, body } = await request(address, { headers, timeout_ms: check_ms_max })
     if (status === 401) return 'wrong_token'
     if (status === 404) return 'not_found'
     const theirs = SystemStatus.safeParse(body).data?.instance

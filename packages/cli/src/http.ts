@@ -13,12 +13,14 @@ export interface RequestOptions {
   headers?: Record<string, string>
   body?: string | Uint8Array<ArrayBuffer>
   signal?: AbortSignal
+  /** For connecting and reading the answer; that of `requestDefaults` when absent. */
+  timeout_ms?: number
 }
 
 /** Sends one request. Any answer resolves, whatever its status. Throws CliError `unavailable` for an unreachable service. */
 export async function request(url: string, options: RequestOptions = {}): Promise<Answer> {
   const headers = headersOf({ ...requestDefaults.headers, ...options.headers })
-  return sendRequest(url, { ...options, headers, timeout_ms: requestDefaults.timeout_ms }).catch(throwCliError)
+  return sendRequest(url, { ...requestDefaults, ...options, headers }).catch(throwCliError)
 }
 
 /** Opens an answer of any size as a stream. Throws CliError for any status but 2xx. */

@@ -66,7 +66,7 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
 
 async function examineService(name: string, url: string, fix: string): Promise<Check[]> {
   try {
-    const health = await request(`${url}/health`, { signal: AbortSignal.timeout(check_ms_max) })
+    const health = await request(`${url}/health`, { timeout_ms: check_ms_max })
     return [...serviceChecks(name, url, health, fix), clockCheck(health)]
   } catch (error) {
     if (!(error instanceof CliError)) throw error

@@ -42,6 +42,17 @@ describe('tributary doctor', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
   })
 
+  it('names a service that does not answer in time, and makes every other check', async () => {
+    const never = () => new Promise<never>(() => {})
+    const env = await service({ 'GET /health': never, 'GET /admin/api/v1/status': never })
+    const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: await emptyFolder() })
+    const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; found: string }[] }
+    expect(checks.filter(({ ok }) => !ok)).toMatchObject([
+      { name: 'service', found: expect.stringContaining('timed out after 8 seconds') },
+    ])
+    expect(checks.map(({ name }) => name)).toContain('node')
+  })
+
   it('fails when the admin API is hidden from this machine, or belongs to another data folder', async () => {
     const admin = (status: number, body: object) => ({
       'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: {} } }),
