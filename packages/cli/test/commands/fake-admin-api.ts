@@ -19,13 +19,15 @@ export const idle = { name: 'event-writer', topic: 'events.accepted.v1', lag: 0,
 /** The status of a service that is well. */
 export const ready = { ready: true, consumers: [idle], bindings: { database: { status: 'ok', latency_ms: 1 } } }
 
+type Routes = Record<string, (request: Received) => Reply | Promise<Reply>>
+
 /** The routes that every fake service has. */
-const well: Record<string, (request: Received) => Reply> = {
+const well: Routes = {
   'GET /admin/api/v1/status': () => ({ status: 200, body: ready }),
 }
 
 /** The settings of a command for a fake service with these routes; it ends with the test. */
-export async function service(routes: Record<string, (request: Received) => Reply>) {
+export async function service(routes: Routes) {
   const started = await startService((request) => {
     const route = { ...well, ...routes }[`${request.method} ${request.path}`]
     if (request.path.startsWith('/admin') && request.headers.authorization !== `Bearer ${token}`) {
