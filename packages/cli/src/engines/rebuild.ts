@@ -1,4 +1,8 @@
-import { clickhouseSettings, openClickhouse } from '@tributary/service-kit/resources/clickhouse'
+import {
+  clickhouseSettings,
+  openClickhouse,
+  requireClickhouseSchema,
+} from '@tributary/service-kit/resources/clickhouse'
 import { kafkaSettings, openKafka } from '@tributary/service-kit/resources/kafka'
 import { findDifferences } from '@tributary/tables/repair/compare-tables'
 import { refill_token, refillTables } from '@tributary/tables/repair/refill-tables'
@@ -33,6 +37,7 @@ export function rebuildTables(dryRun: boolean): Promise<Rebuilt> {
       { ...config, TRIBUTARY_CLICKHOUSE_QUERY_TIMEOUT_MS: query_timeout_ms },
       service,
     )
+    await requireClickhouseSchema(clickhouse)
     const differing = await findDifferences(clickhouse, [])
     if (dryRun || differing.length === 0) return { differing, filled: [] }
     // First, because it detects running writers, and because the log must be read again even if this rebuild is killed.
