@@ -88,12 +88,13 @@ export function appDayOf(key: string): AppDay | null {
 }
 
 /**
- * Folders at the root that are no app's: requests of SDKs, archives of clicks (docs/rules.md#archives-of-clicks), postbacks, and
- * notifications of stores.
+ * Folders at the root that are no app's: requests of SDKs, archives of clicks (docs/rules.md#archives-of-clicks), what `tributary doctor`
+ * tries, postbacks, and notifications of stores.
  */
 const commonFolders = [
   'audit',
   'clicks',
+  'doctor',
   ...[postback_audit_folder, notification_audit_folder].map((one) => one.slice(0, -1)),
 ]
 
