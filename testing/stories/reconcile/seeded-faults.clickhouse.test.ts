@@ -52,6 +52,17 @@ test('stores that agree have no difference', async () => {
   expect(await reconciler.metric('tributary_reconcile_differences')).toEqual([])
 })
 
+test('what somebody who asks has found or repaired shows at once, while the job is at work for long', async () => {
+  const gauge = 'tributary_reconcile_differences'
+  const ids = await sendSome()
+  await deleteRaw(ids[4]!)
+  await reconciler.ask({ since_ms: start_ms })
+  expect(await reconciler.metric(gauge)).toEqual([{ store: 'events_raw_v1', value: 1 }])
+  await postgres.pool.query('TRUNCATE reconcile_differences')
+  await reconciler.ask({ since_ms: start_ms, app_id: stage.tenants[1].app_id })
+  expect(await reconciler.metric(gauge)).toEqual([])
+})
+
 describe('a seeded fault is found, and named with its store and hour:', () => {
   test('a raw row that was deleted', async () => {
     const ids = await sendSome()

@@ -5,6 +5,7 @@ import { createPauses } from '@tributary/service-kit/service/pauses'
 import type { ReconcilerDeps } from './deps.ts'
 import { hourText, logDifferences, reconcileMetrics } from './metrics.ts'
 import { reconcileRange, sinceOrLastDay } from './reconcile-range.ts'
+import { countDifferences } from './stored-differences.ts'
 
 /** Compares a range when somebody asks for it, for as long as somebody waits (`POST /reconcile`). */
 export function reconcileWhenAsked(deps: ReconcilerDeps) {
@@ -22,6 +23,8 @@ export function reconcileWhenAsked(deps: ReconcilerDeps) {
     }
     const { hours, differences } = await reconcileRange(deps, range, { pause: createPauses(), signal, reached })
     metrics.hours.inc(hours)
+    // A run of the job, which shows them too, may take hours.
+    metrics.showDifferences(await countDifferences(pool))
     const listed = differences.slice(0, limits.reconcile_differences_max)
     logDifferences(logger, differences)
     logger.info({ request_id, app_id, since_ms, hours, differences: differences.length }, 'reconciled')
