@@ -77,7 +77,7 @@ export async function loadFacts(lookups: Lookups, { app, facts, again }: AppWork
   // Each look-up reads as many more users as the batch has aliases of an install, or twice that.
   const byMore = Map.groupBy(named, (uuid) => roundUp(aliases.get(uuid)?.length ?? 0))
   const stored = await Promise.all(
-    [...byMore].map(([users_more, uuids]) => lookups.facts(app.app_id, uuids, { users_more })),
+    [...byMore].map(([users_more, uuids]) => lookups.facts(app.app_id, uuids, { users_more, held: facts })),
   )
   const all = withFacts(new Map(stored.flatMap((found) => [...found])), facts)
   const own = new Map([...all].map(([uuid, of]) => [uuid, decidingFacts(of)]))

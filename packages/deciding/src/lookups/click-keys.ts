@@ -1,14 +1,14 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { keySet, textLiteral, textLiterals, unsigned } from '@tributary/clickhouse/literals'
-import { hour_ms, limits } from '@tributary/contracts/limits'
+import { day_ms, hour_ms, limits } from '@tributary/contracts/limits'
 import type { ClickRange } from '@tributary/domain/attribute/match-click'
+import { utcDay } from '@tributary/domain/utc-day'
 
 /** A click that has a key. */
 export interface ClickKey {
   app_id: string
   match_key: string
   click_id: string
-  clicked_at_ms: number
 }
 
 /** Keys of one statement. */
@@ -20,6 +20,9 @@ const busy_ranges_max = 50
 
 type Query = Pick<Clickhouse, 'query'>
 
+/** Keys whose ranges are longer than this are looked up apart from the others, which then read the parts of few days. */
+const short_range_ms = 4 * day_ms
+
 /**
  * Clicks of apps by their keys: of each range those that `nearestClicks` takes. Others with the same keys may come with them.
  */
@@ -28,11 +31,23 @@ export async function findClickKeys(
   app_ids: readonly string[],
   ranges: readonly ClickRange[],
 ): Promise<ClickKey[]> {
+  const isLong = (of: readonly ClickRange[]) => of.some(({ from_ms, to_ms }) => to_ms - from_ms > short_range_ms)
   const byKey = [...Map.groupBy(ranges, ({ match_key }) => match_key)]
+  const parts = [...Map.groupBy(byKey, ([, of]) => isLong(of)).values()]
+  return (await Promise.all(parts.map((part) => findByKey(clickhouse, app_ids, part)))).flat()
+}
+
+async function findByKey(
+  clickhouse: Query,
+  app_ids: readonly string[],
+  byKey: readonly (readonly [string, readonly ClickRange[]])[],
+): Promise<ClickKey[]> {
   const found: ClickKey[] = []
   for (let at = 0; at < byKey.length; at += keys_max) {
     const part = new Map(byKey.slice(at, at + keys_max))
-    const rows = await clickhouse.query<ClickKey>(ofKeys(app_ids, part))
+    const [only] = app_ids
+    const read = await clickhouse.query<Partial<ClickKey> & Omit<ClickKey, 'app_id'>>(ofKeys(app_ids, part))
+    const rows = read.map((row): ClickKey => ({ ...row, app_id: row.app_id ?? only! }))
     const busy = [...Map.groupBy(rows, ({ app_id, match_key }) => `${app_id}/${match_key}`).values()]
       .filter(({ length }) => length > key_clicks_max)
       .map(([row]) => row!)
@@ -47,21 +62,26 @@ export async function findClickKeys(
   return found
 }
 
-const columns = 'app_id, toString(match_key) AS match_key, click_id, clicked_at_ms'
-
 /**
  * The limit is one more than a key may have, so that a busier key is known by its number of rows. Most granules hold no
- * wanted key, so the key alone is read of them (PREWHERE).
+ * wanted key, so the key alone is read of them (PREWHERE). Each column costs a block for each click that is found: of one app the index
+ * finds the rows and few others, whose clicks are not found by their ids; days are cheap to read, and bound the parts that are read.
  */
 function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly ClickRange[]>): string {
   const ranges = [...byKey.values()].flat()
-  const from_ms = Math.min(...ranges.map((range) => range.from_ms))
-  const to_ms = Math.max(...ranges.map((range) => range.to_ms))
-  return `SELECT ${columns} FROM click_keys_v1 AS k
+  const from_ms = ranges.reduce((ms, range) => Math.min(ms, range.from_ms), Number.POSITIVE_INFINITY)
+  const to_ms = ranges.reduce((ms, range) => Math.max(ms, range.to_ms), 0)
+  const ofApps = `app_id IN (${textLiterals(app_ids)})`
+  const [columns, where] = app_ids.length === 1 ? ['', `indexHint(${ofApps})`] : ['app_id, ', ofApps]
+  return `SELECT ${columns}toString(match_key) AS match_key, click_id FROM click_keys_v1 AS k
     PREWHERE k.match_key IN ${keySet(byKey.keys())}
-    WHERE app_id IN (${textLiterals(app_ids)}) AND clicked_at_ms >= ${from_ms} AND clicked_at_ms < ${to_ms}
-    LIMIT ${key_clicks_max + 1} BY app_id, k.match_key`
+    WHERE ${where} AND day >= ${dateSql(from_ms)} AND day <= ${dateSql(to_ms)}
+    LIMIT ${key_clicks_max + 1} BY ${columns}k.match_key`
 }
+
+/** SQL of the UTC date of a time; of one that no date can have, the nearest. */
+const dateSql = (ms: number): string => textLiteral(utcDay(Math.min(Math.max(ms, 0), last_date_ms)))
+const last_date_ms = Date.UTC(2149, 5, 6)
 
 /** SQL of `nearestClicks`. */
 function ofRange(app_id: string, range: ClickRange): string[] {
@@ -69,7 +89,7 @@ function ofRange(app_id: string, range: ClickRange): string[] {
   const window = `least(if(lookback_hours = 0, ${window_ms}, lookback_hours * ${hour_ms}), ${window_ms_max})`
   const mayWin = `filtered_reason = '' AND ${at_ms} - clicked_at_ms < ${window}`
   const part = (where: string, order: 'ASC' | 'DESC', limit: number) => `
-    SELECT * FROM (SELECT DISTINCT ${columns} FROM click_keys_v1 AS k
+    SELECT app_id, match_key, click_id FROM (SELECT DISTINCT app_id, toString(match_key) AS match_key, click_id, clicked_at_ms FROM click_keys_v1 AS k
     WHERE app_id = ${textLiteral(app_id)} AND k.match_key = ${unsigned(match_key)} AND ${where}
     ORDER BY clicked_at_ms ${order}, click_id ${order} LIMIT ${limit}
     SETTINGS optimize_read_in_order = 1)`

@@ -1,7 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, textLiterals } from '@tributary/clickhouse/literals'
 import { findClicks } from '@tributary/tables/attribution/clicks'
-import { findDecidingFacts } from '@tributary/tables/attribution/facts'
+import { findDecidingFacts, findWithOthers } from '@tributary/tables/attribution/facts'
 import { findAround, findFirstByKey, findLastByKey } from '@tributary/tables/attribution/key-facts'
 import { findClaims, findNewest } from '@tributary/tables/attribution/verdicts'
 import { findClickKeys } from './click-keys.ts'
@@ -30,10 +30,12 @@ export function clickhouseLookups(engine: Pick<Clickhouse, 'query'>): Lookups {
     inParts(click_ids, (part) => findClicks(clickhouse, { app_id, click_ids: part }))
 
   return {
-    facts: async (app_id, ids, asked) =>
-      joined(
-        await inParts(ids, async (part) => [await findDecidingFacts(clickhouse, app_id, part, asked)], fact_ids_max),
-      ),
+    async facts(app_id, ids, asked) {
+      const { held = [] } = asked ?? {}
+      const unknown = await inParts(ids, (part) => findWithOthers(clickhouse, app_id, part, held))
+      const find = async (part: readonly string[]) => [await findDecidingFacts(clickhouse, app_id, part, asked)]
+      return joined(await inParts(unknown, find, fact_ids_max))
+    },
     async newest(app_id, ids) {
       const found = await inParts(ids, async (part) => [...(await findNewest(clickhouse, app_id, part))])
       return new Map(found.map(([uuid, { decision }]) => [uuid, decision]))

@@ -37,41 +37,65 @@ export function clickLine(click: Click, { topic, partition, offset }: Place): st
   return JSON.stringify(clickColumns.map((name) => row[name]))
 }
 
-type ClickRow = Record<'click' | 'ip' | 'user_agent', string> & { match_keys: string[] } & Omit<Place, 'index'>
+type ClickRow = Record<'click' | 'ip' | 'user_agent', string> & Omit<Place, 'index'>
 
-/** The click of a row. Its keys stand for an address that retention has blanked. */
-const toClick = ({ click, ip, user_agent, match_keys, ...place }: ClickRow): KeptClick => ({
+const toClick = ({ click, ip, user_agent, ...place }: ClickRow): KeptClick => ({
   ...(JSON.parse(click) as Omit<Click, 'ip' | 'user_agent'>),
   ...{ ip, user_agent, place: { ...place, index: 0 } },
-  ...(ip === '' && { match_keys }),
 })
+
+type Query = Pick<Clickhouse, 'query'>
 
 export interface ClickLookup {
   app_id: string
   click_ids: readonly string[]
 }
 
-/** Clicks of an app by their ids; those that are not there are left out. */
-export async function findClicks(
-  clickhouse: Pick<Clickhouse, 'query'>,
-  { app_id, click_ids }: ClickLookup,
-): Promise<KeptClick[]> {
+/**
+ * Clicks of an app by their ids; those that are not there are left out. Each column costs a block for each click: the text of a click
+ * tells its app, and keys are read only of clicks whose address retention has blanked, for which they stand.
+ */
+export async function findClicks(clickhouse: Query, { app_id, click_ids }: ClickLookup): Promise<KeptClick[]> {
   if (click_ids.length === 0) return []
   const rows = await clickhouse.query<ClickRow>(
-    `SELECT click, ip, user_agent, arrayMap(key -> toString(key), if(ip = '', match_keys, [])) AS match_keys,
-       topic, partition, offset FROM clicks_raw_v1
-     PREWHERE click_id IN (${textLiterals(click_ids)}) WHERE app_id = ${textLiteral(app_id)}
-     ORDER BY click_id, topic, partition, offset LIMIT 1 BY click_id`,
+    `SELECT click, ip, user_agent, topic, partition, offset FROM clicks_raw_v1 ${ofIds(app_id, click_ids)}`,
   )
-  return rows.map(toClick)
+  const all = rows.map(toClick).filter((click) => click.app_id === app_id)
+  const byId = Map.groupBy(all, ({ click_id }) => click_id)
+  const found = [...byId.values()].map((of) => of.toSorted(byRow)[0]!)
+  const blanked = found.filter(({ ip }) => ip === '').map(({ click_id }) => click_id)
+  const keys = await findKeys(clickhouse, { app_id, click_ids: blanked })
+  return found.flatMap((click) => {
+    if (click.ip !== '') return [click]
+    const match_keys = keys.get(click.click_id)
+    return match_keys === undefined ? [] : [{ ...click, match_keys }] // It was deleted meanwhile.
+  })
 }
+
+/** Order of the rows of a click that several logs have. */
+const byRow = ({ place: a }: KeptClick, { place: b }: KeptClick): number =>
+  Number(a.topic > b.topic) - Number(a.topic < b.topic) || a.partition - b.partition || a.offset - b.offset
+
+/** Keys of clicks by id. */
+async function findKeys(clickhouse: Query, { app_id, click_ids }: ClickLookup): Promise<Map<string, string[]>> {
+  if (click_ids.length === 0) return new Map()
+  const rows = await clickhouse.query<{ click_id: string; keys: string[] }>(
+    `SELECT click_id, arrayMap(key -> toString(key), match_keys) AS keys FROM clicks_raw_v1
+     ${ofIds(app_id, click_ids)} AND app_id = ${textLiteral(app_id)} AND ip = ''`,
+  )
+  return new Map(rows.map(({ click_id, keys }) => [click_id, keys]))
+}
+
+/** Rows of clicks of an app, and perhaps others that have these ids. */
+const ofIds = (app_id: string, click_ids: readonly string[]): string =>
+  `PREWHERE click_id IN (${textLiterals(click_ids)}) WHERE indexHint(app_id = ${textLiteral(app_id)})`
 
 /** A row that a partition of a log wrote. */
 export type ClickPlace = Pick<Click, 'app_id' | 'click_id' | 'clicked_at_ms'> & { offset: number }
 
 /** Whether `clicks_raw_v1` has a click, of whatever log. It reads one granule, however large the table is. */
 export async function hasClick(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  clickhouse: Query,
   { app_id, click_id }: Pick<Click, 'app_id' | 'click_id'>,
 ): Promise<boolean> {
   const found = await clickhouse.query(
@@ -89,7 +113,7 @@ const quarter_digits = 7
  * the last known one.
  */
 export async function hasClicksBehind(
-  clickhouse: Pick<Clickhouse, 'query'>,
+  clickhouse: Query,
   at: LogPartition,
   offset: number,
   last: ClickPlace | null,

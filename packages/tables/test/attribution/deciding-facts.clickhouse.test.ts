@@ -5,7 +5,7 @@ import { installOf, otherOf } from '@tributary/domain/attribute/install-of'
 import { matchKey } from '@tributary/domain/attribute/match-keys'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { factColumns, factLine, findDecidingFacts } from '../../src/attribution/facts.ts'
+import { factColumns, factLine, findDecidingFacts, findWithOthers } from '../../src/attribution/facts.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
@@ -115,4 +115,16 @@ test('of an install with few rows no more events count than of one with many', a
   await store(numbers(0, events).map((n) => install('few', n)))
   const found = await findDecidingFacts(clickhouse, app_id, ['few'])
   expect(found.get('few')!.map(({ place }) => place.offset)).toEqual(numbers(0, limits.install_facts_max))
+})
+
+test('an install with any fact that the caller does not hold is read, and one without such a fact is not', async () => {
+  const [own, again, once] = [install('own', 1), install('again', 2), install('held twice', 3)]
+  const many = numbers(10, 8).map((n) => install('many', n))
+  await store([own, again, install('again', 9), once, install('stored only', 4), ...many])
+  await store([once])
+  const asked = ['own', 'again', 'held twice', 'stored only', 'many', 'not stored yet']
+  const held = [own, again, once, once, ...many, install('not stored yet', 5)]
+  const found = await findWithOthers(clickhouse, app_id, asked, held)
+  expect(found).toEqual(['again', 'stored only', 'many'])
+  expect(await findWithOthers(clickhouse, randomUUID(), ['own'], [own])).toEqual([])
 })
