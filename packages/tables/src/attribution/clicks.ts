@@ -52,7 +52,7 @@ export interface ClickLookup {
 }
 
 /**
- * Clicks of an app by their ids; those that are not there are left out. Each column costs a block for each click: the text of a click
+ * Clicks of an app in the order of their ids; those that are not there are left out. Each column costs a block for each click: the text of a click
  * tells its app, and keys are read only of clicks whose address retention has blanked, for which they stand.
  */
 export async function findClicks(clickhouse: Query, { app_id, click_ids }: ClickLookup): Promise<KeptClick[]> {
@@ -62,7 +62,7 @@ export async function findClicks(clickhouse: Query, { app_id, click_ids }: Click
   )
   const all = rows.map(toClick).filter((click) => click.app_id === app_id)
   const byId = Map.groupBy(all, ({ click_id }) => click_id)
-  const found = [...byId.values()].map((of) => of.toSorted(byRow)[0]!)
+  const found = [...byId].toSorted(([a], [b]) => Number(a > b) - Number(a < b)).map(([, of]) => of.toSorted(byRow)[0]!)
   const blanked = found.filter(({ ip }) => ip === '').map(({ click_id }) => click_id)
   const keys = await findKeys(clickhouse, { app_id, click_ids: blanked })
   return found.flatMap((click) => {

@@ -48,6 +48,9 @@ interface RecordedClick {
   archived: boolean
 }
 
+/** A batch of installs waits for the clicks before it: half of the time that clicks are gathered by default. */
+const linger_ms = 200
+
 /** Days and clocks differ by less. */
 const expiring_ms = 2 * 24 * 3600 * 1000
 
@@ -112,6 +115,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
     ...(erased && { tombstones: erased }),
     ...(stamps && { stamps }),
     appOf: ({ click }) => click.app_id,
+    fetch: { wait_ms_max: linger_ms },
     bounds: {
       rows_max: limits.click_batch_rows_max,
       bytes_max: limits.click_batch_bytes_max,

@@ -33,8 +33,8 @@ import type { WriterWait } from './writer-wait.ts'
 
 /** Records of a batch. Each costs look-ups of its own, and the next batch waits until all are decided. */
 const batch_records_max = 1000
-/** What comes while a batch is decided makes the next one; this is for the first install of a burst. */
-const linger_ms = 200
+/** What comes while a batch is decided makes the next one, which begins at once. */
+const fetch_bytes_min = 1
 /** JSON of a batch; what strangers may write into a fact is bounded too. */
 const batch_bytes_max = 4 * 1024 * 1024
 /** Clicks that are late are found by their writer, which has their installs decided again. */
@@ -68,7 +68,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
     ...consumers.installAttributor,
     ...(erased && { tombstones: erased }),
     appOf: (found) => (found.kind === 'tick' ? null : found.app_id),
-    fetch: { wait_ms_max: linger_ms },
+    fetch: { bytes_min: fetch_bytes_min },
     bounds: {
       rows_max: batch_records_max,
       bytes_max: batch_bytes_max,

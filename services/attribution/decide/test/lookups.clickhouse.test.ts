@@ -6,7 +6,7 @@ import { type AppWork, loadFacts } from '@tributary/deciding/evidence'
 import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { otherOf } from '@tributary/domain/attribute/install-of'
 import { clickRanges } from '@tributary/domain/attribute/match-click'
-import { matchKey } from '@tributary/domain/attribute/match-keys'
+import { clickKeys, matchKey } from '@tributary/domain/attribute/match-keys'
 import { clickColumns, clickLine } from '@tributary/tables/attribution/clicks'
 import { factColumns, factLine } from '@tributary/tables/attribution/facts'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
@@ -68,6 +68,44 @@ test('of a busy key the same clicks are found as without tables: none that can n
   expect(inTables).toHaveLength(
     limits.install_candidates_max + limits.candidates_lost_max + limits.candidates_after_max,
   )
+})
+
+test('clicks of another app with the same keys and ids are not found, and an id whose time lies loses no click', async () => {
+  const [app_id, other] = [randomUUID(), randomUUID()]
+  const traits = { ip: '192.0.2.8', device_hashes: ['d'] }
+  const lying = { ...click(1, traits), click_id: click(1, { clicked_at_ms: t0 - 40 * day_ms }).click_id }
+  const clicks = [
+    ...[lying, click(2, { ...traits, clicked_at_ms: t0 - 20 * day_ms })].map((one) => ({ ...one, app_id })),
+    ...[lying, click(3, traits), click(4, traits)].map((one) => ({ ...one, app_id: other, partner: 'other' })),
+  ]
+  await clickhouse.insert({
+    ...{ table: 'clicks_raw_v1', columns: clickColumns, token: randomUUID() },
+    lines: clicks.map((one) => clickLine(one, one.place)).join('\n'),
+  })
+  const one = install(1, { ...traits, os_major: 15, installed_at_ms: t0, model: 'A' })
+  const ranges = clickRanges(one, { click_ms: 7 * day_ms, probabilistic_ms: day_ms, probabilistic: true })
+  const named = [lying.click_id, clicks[3]!.click_id]
+  const { clicks: find } = clickhouseLookups(clickhouse)
+  const namesOf = (found: readonly KeptClick[]) => found.map(({ place, partner }) => `${place.offset} ${partner}`)
+  expect(namesOf(await find(app_id, named, ranges)).toSorted()).toEqual(['1 p', '2 p'])
+  expect(namesOf(await find(app_id, [], ranges)).toSorted()).toEqual(['1 p', '2 p'])
+  expect(namesOf(await find(other, [], ranges)).toSorted()).toEqual(['1 other', '3 other', '4 other'])
+})
+
+test('a click whose address was blanked is found with its keys', async () => {
+  const app_id = randomUUID()
+  const [whole, blanked] = [click(1, { ip: '192.0.2.9' }), click(2, { ip: '192.0.2.9' })].map((one) => ({
+    ...one,
+    app_id,
+  }))
+  const lines = [clickLine(whole!, whole!.place), clickLine(blanked!, blanked!.place).replace('"192.0.2.9"', '""')]
+  await clickhouse.insert({
+    ...{ table: 'clicks_raw_v1', columns: clickColumns, token: randomUUID() },
+    lines: lines.join('\n'),
+  })
+  const ids = [whole!.click_id, blanked!.click_id]
+  const found = await clickhouseLookups(clickhouse).clicks(app_id, ids, [])
+  expect(found).toEqual([whole, { ...blanked, ip: '', match_keys: clickKeys(blanked!) }])
 })
 
 test('of many installs that each tell of the same thousand users a batch reads few facts, and still finds the reinstall', async () => {

@@ -90,10 +90,12 @@ export function installWriter({
         .map(({ record, value }) => ({ record, decision: value.decision }))
         .filter(({ decision }) => !isGone(batch.tombstones, decision))
       batch.dropped('erased', batch.records.length - received.length)
-      const installs = await groupByInstall(clickhouse, batch, received)
       // 3. Settled money of these installs is known to be old. A crash now, or after 4: it is worked out live until 5.
       const decisions = received.map(({ decision }) => decision)
-      await bumpMoneyDays(clickhouse, decisions)
+      const [installs] = await Promise.all([
+        groupByInstall(clickhouse, batch, received),
+        bumpMoneyDays(clickhouse, decisions),
+      ])
       // 4. The rows are in the table and in its views. A crash now, or within: the same rows are inserted again, and a set
       //    takes each once. Readers see the old decision or the new one, never both and never none.
       const found = await writeInstalls(installs, { clickhouse, failed, batch })
