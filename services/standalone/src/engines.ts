@@ -40,8 +40,11 @@ import type { Pool } from 'pg'
 import { loadEmbedded } from './load-embedded.ts'
 import { localMasterKeysResource } from './local-master-keys.ts'
 
-/** One process consumes everything here: more partitions would only mean smaller inserts. */
-const embedded_partitions = 4
+/**
+ * One process consumes everything here. While the batch of one partition is inserted, that of the other is decoded and looked up; more
+ * partitions would only mean more and smaller inserts (docs/decisions/writing.md#the-event-writer-waits-for-a-fuller-batch).
+ */
+const embedded_partitions = 2
 
 const allTopics = Object.values(topics)
 
