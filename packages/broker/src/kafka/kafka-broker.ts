@@ -64,10 +64,11 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     if (closed) throw new Error('the event log is closed')
   }
 
-  const fetchCounts = (topics: string[]) =>
-    within(kafkaTimeouts.publish_ms_max, 'look-up of topics', fetchPartitionCounts(admin, topics)).catch((cause) => {
+  const lookUp = <Found>(what: string, found: Promise<Found>) =>
+    within(kafkaTimeouts.publish_ms_max, what, found).catch((cause) => {
       throw new CodedError('unavailable', { message: 'log away', cause })
     })
+  const fetchCounts = (topics: string[]) => lookUp('look-up of topics', fetchPartitionCounts(admin, topics))
 
   /** Partition counts never change (see `applyTopics`), so each is fetched once. */
   async function partitionCount(topic: string): Promise<number> {
@@ -128,7 +129,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     partitionCount,
     async groupOffsets(group, topic, { dated = true } = {}) {
       refuseClosed()
-      return fetchGroupOffsets(admin, group, topic, dated ? Date.now() : null)
+      return lookUp('look-up of offsets', fetchGroupOffsets(admin, group, topic, dated ? Date.now() : null))
     },
     async moveGroup(group, topic, moved) {
       refuseClosed()

@@ -42,6 +42,7 @@ await describeWithOwnEngine('kafka', (kafka) => {
     await kafka.kill()
     await vi.waitFor(() => expect(refused).toBeGreaterThanOrEqual(8), patience)
     await expect(broker.checkHealth()).rejects.toThrow()
+    await expect(broker.groupOffsets(`group-of-${topic}`, topic)).rejects.toMatchObject({ code: 'unavailable' })
     await kafka.restart()
 
     const before = acknowledged.length
