@@ -55,8 +55,13 @@ async function load(standalone: StandaloneProcess, batches: number): Promise<voi
 /** What happens to the engine's files while nobody runs. */
 async function damage(work: (clickhouse: Clickhouse) => Promise<void>): Promise<void> {
   const clickhouse = await openEmbeddedClickhouse({ data_dir: join(data_dir, 'clickhouse') })
-  await work(clickhouse)
-  await clickhouse.close()
+  try {
+    // A part that was listed would be gone.
+    await clickhouse.command('SYSTEM STOP MERGES')
+    await work(clickhouse)
+  } finally {
+    await clickhouse.close()
+  }
 }
 
 async function newestParts(clickhouse: Clickhouse) {
