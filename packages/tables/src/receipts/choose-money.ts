@@ -1,6 +1,7 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { choiceOf, chooseClaims, countsNothing, isConfirmed, isRefund } from '@tributary/domain/money/choose-claims'
 import { afterRunning } from '@tributary/postgres/one-at-a-time'
+import { Semaphore } from 'async-mutex'
 import type { Pool } from 'pg'
 import { endVerdicts, pinVerdicts } from '../raw/verdict-stamps.ts'
 import { type ChosenEvent, cancelCrowded, writeChoices } from './chosen-rows.ts'
@@ -136,13 +137,27 @@ async function choose(
 /** How long it waits for the lock: whoever waits longer would hold up other apps. */
 const wait_ms = 5000
 
+/**
+ * Locks that are held at once by pool: a lock has a connection, and the work under it needs another. Work of as many apps as there are
+ * connections would wait for itself.
+ */
+const locksOf = new WeakMap<Pool, Semaphore>()
+
+function locksIn(pool: Pool): Semaphore {
+  const locks = locksOf.get(pool) ?? new Semaphore(Math.max(1, Math.floor(pool.options.max / 2)))
+  locksOf.set(pool, locks)
+  return locks
+}
+
 /** Runs work while nobody else chooses for the app. Rejects when somebody does for long. */
 async function underLock<T>({ postgres }: ChooseDeps, app_id: string, work: () => Promise<T>): Promise<T> {
-  const done = await afterRunning(postgres, `receipts/${app_id}`, wait_ms, async (_lost, held) => {
-    const result = await work()
-    await held()
-    return result
-  })
+  const done = await locksIn(postgres).runExclusive(() =>
+    afterRunning(postgres, `receipts/${app_id}`, wait_ms, async (_lost, held) => {
+      const result = await work()
+      await held()
+      return result
+    }),
+  )
   if (done === null) throw new Error('Another process chooses money of this app.')
   return done.result
 }
