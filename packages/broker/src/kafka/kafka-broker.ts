@@ -64,11 +64,12 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     if (closed) throw new Error('the event log is closed')
   }
 
-  const lookUp = <Found>(what: string, found: Promise<Found>) =>
-    within(kafkaTimeouts.publish_ms_max, what, found).catch((cause) => {
+  const unlessAway = <Found>(found: Promise<Found>) =>
+    found.catch((cause) => {
       throw new CodedError('unavailable', { message: 'log away', cause })
     })
-  const fetchCounts = (topics: string[]) => lookUp('look-up of topics', fetchPartitionCounts(admin, topics))
+  const fetchCounts = (topics: string[]) =>
+    unlessAway(within(kafkaTimeouts.publish_ms_max, 'look-up of topics', fetchPartitionCounts(admin, topics)))
 
   /** Partition counts never change (see `applyTopics`), so each is fetched once. */
   async function partitionCount(topic: string): Promise<number> {
@@ -129,7 +130,7 @@ export async function openKafkaBroker(options: KafkaBrokerOptions): Promise<Brok
     partitionCount,
     async groupOffsets(group, topic, { dated = true } = {}) {
       refuseClosed()
-      return lookUp('look-up of offsets', fetchGroupOffsets(admin, group, topic, dated ? Date.now() : null))
+      return unlessAway(fetchGroupOffsets(admin, group, topic, dated ? Date.now() : null))
     },
     async moveGroup(group, topic, moved) {
       refuseClosed()
