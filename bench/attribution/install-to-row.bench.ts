@@ -66,7 +66,7 @@ const rowOf = (hop: string, waits: readonly number[]) => ({
   ...{ p99_ms: Math.round(percentile(waits, 0.99)), max_ms: Math.round(Math.max(...waits)) },
 })
 
-/** What the tables tell of the way of an install: a time of storing is that of the begin of its batch. */
+/** SQL of the waits of each hop of an install. A row counts as stored when its batch begins. */
 const hops = {
   'click to the batch of click-writer': 'SELECT stored_at_ms - clicked_at_ms AS ms FROM clicks_raw_v1',
   'install received to decided': 'SELECT decided_at_ms - received_at_ms AS ms FROM installs_v1 WHERE sign = 1',

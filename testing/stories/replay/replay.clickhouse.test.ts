@@ -173,7 +173,7 @@ describe('what the audit store can not tell is counted', () => {
     const [{ app_id }] = tenants
     await world.audit.putOnce(`${app_id}/s2s/2026-06-01/broken.json`, Buffer.from('{"received_at_ms":'))
     await world.audit.putOnce(`audit/2026/06/01/co_1/app_gone/1-a-1.jsonl.gz`, Buffer.from('x'))
-    // What `tributary doctor` leaves is no app's.
+    // No app owns the object that `tributary doctor` leaves.
     await world.audit.putOnce('doctor/write-once', Buffer.from('first'))
     await world.audit.putOnce(`app_lost/s2s/2026-06-01/a.json`, Buffer.from('{}'))
     await world.audit.putOnce('postbacks/skan/2026/06/01/1-a-1.jsonl.gz', Buffer.from('x'))

@@ -75,6 +75,7 @@ export async function buildEvents(deps: BuildEventsDeps): Promise<void> {
       },
     )
   } finally {
+    // No insert may go on behind the caller. Its failure was thrown above, or another one was.
     await write.ended().catch(() => {})
     staged.close()
   }
@@ -104,7 +105,7 @@ async function openWrite({ live, scratch, source }: BuildEventsDeps) {
       })
       const counted = await withMoney(scratch, placed)
       inserted = insertInto(scratch, 'events_raw_v1', storedEventColumns, counted.map(lineOf))
-      // Whoever waits for it next learns of a failure.
+      // The next call, or `ended`, rejects with a failure; until then nobody waits for it.
       inserted.catch(() => {})
     },
     /** All rows are there; rejects when the last insert failed. */

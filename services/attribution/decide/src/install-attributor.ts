@@ -33,7 +33,7 @@ import type { WriterWait } from './writer-wait.ts'
 
 /** Records of a batch. Each costs look-ups of its own, and the next batch waits until all are decided. */
 const batch_records_max = 1000
-/** What comes while a batch is decided makes the next one, which begins at once. */
+/** A batch begins with the first record: those that come while it is decided make the next one. */
 const fetch_bytes_min = 1
 /** JSON of a batch; what strangers may write into a fact is bounded too. */
 const batch_bytes_max = 4 * 1024 * 1024

@@ -103,9 +103,9 @@ async function findDoubledRows(
 }
 
 /**
- * What each of several looks in a row finds. An insert is in a table before it is in those that views make of it. So what these have too
- * much is never an insert under way, and the least of all looks counts, while other events of today keep coming. What they lack may be one
- * under way at each look, and counts only while all numbers stay the same. Later looks are at the tables that still differ.
+ * Looks several times, and gives back the differences that all looks find. An insert reaches a table before those that views make of it.
+ * So an insert under way never makes a surplus: the least surplus of all looks counts, also while other events of today keep coming. It may
+ * make a lack at each look: a lack counts only while all its numbers stay the same. Later looks compare the tables that still differ.
  */
 async function steady(
   sleep: StoreDeps['sleep'],
