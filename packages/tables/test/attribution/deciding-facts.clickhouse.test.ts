@@ -118,13 +118,13 @@ test('of an install with few rows no more events count than of one with many', a
 })
 
 test('an install with any fact that the caller does not hold is read, and one without such a fact is not', async () => {
-  const [own, again, once] = [install('own', 1), install('again', 2), install('held twice', 3)]
-  const many = numbers(10, 8).map((n) => install('many', n))
-  await store([own, again, install('again', 9), once, install('stored only', 4), ...many])
+  const [own, again, once] = [install('held alone', 1), install('held and another', 2), install('held twice', 3)]
+  const many = numbers(10, 8).map((n) => install('held many', n))
+  await store([own, again, install('held and another', 9), once, install('stored only', 4), ...many])
   await store([once])
-  const asked = ['own', 'again', 'held twice', 'stored only', 'many', 'not stored yet']
+  const asked = ['held alone', 'held and another', 'held twice', 'stored only', 'held many', 'not stored yet']
   const held = [own, again, once, once, ...many, install('not stored yet', 5)]
   const found = await findWithOthers(clickhouse, app_id, asked, held)
-  expect(found).toEqual(['again', 'stored only', 'many'])
-  expect(await findWithOthers(clickhouse, randomUUID(), ['own'], [own])).toEqual([])
+  expect(found).toEqual(['held and another', 'stored only', 'held many'])
+  expect(await findWithOthers(clickhouse, randomUUID(), ['held alone'], [own])).toEqual([])
 })
