@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { describeWithEngine } from '@tributary/testing/engines/describe-with-engine'
 import { aakPayload, skanFields } from '@tributary/testing/postback/apple-twin'
@@ -78,10 +79,19 @@ await describeWithEngine('clickhouse', (engine) => {
     await deleted('postbacks_raw_v1', 'offset = 0')
   }
 
-  it('finds nothing to change in tables that agree with the audit store', async () => {
+  it('finds nothing to change in tables that agree with the audit store, and ends no day before its rows are there', async () => {
     await sendAll()
-    const { differing, swapped, tables } = await stage.rebuild()
-    expect([differing, swapped]).toEqual([[], false])
+    let is_inserting = false
+    const early: string[] = []
+    const before = async (what: string) => {
+      if (what === 'rebuild_steps' && is_inserting) early.push(what)
+      if (what !== 'events_raw_v1') return
+      is_inserting = true
+      for (let turn = 0; turn < 1000 && early.length === 0; turn += 1) await nextTurn()
+      is_inserting = false
+    }
+    const { differing, swapped, tables } = await stage.rebuild({ before })
+    expect([differing, swapped, early]).toEqual([[], false, []])
     expect(tables.find(({ name }) => name === 'clicks_raw_v1')).toEqual({
       name: 'clicks_raw_v1',
       rows: 6,
