@@ -32,7 +32,9 @@ export interface ReconciledResult {
   reconciles: number
 }
 
+/** Pauses between questions, the longer the more there is to compare: the load is to go on beside them. */
 const ask_every_ms = 5000
+const pause_per_answer = 4
 const poll_ms = 3000
 /** So much later the hour of the last event is over for the job, which waits ten minutes more. */
 const ahead_ms = hour_ms + 15 * 60_000
@@ -69,14 +71,15 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
   }
   const asking = (async () => {
     while (!ending) {
+      const asked = performance.now()
       const found = await ask()
       if (found !== null) {
         reconciles += 1
         const { surplus } = compareFaults(seeded, found)
         for (const one of surplus) invented.add(one)
-        log(`reconcile found ${found.length} differences; ${seeded.length} faults are seeded`)
+        log(`reconcile found ${found.length} differences; ${seeded.length} faults are seeded; ${invented.size} were invented`)
       }
-      await pause(ask_every_ms)
+      await pause(Math.max(ask_every_ms, pause_per_answer * (performance.now() - asked)))
     }
   })()
   asking.catch(() => {}) // `end` throws it

@@ -57,7 +57,7 @@ const group_empty_ms_max = 180_000
 /** Longest time until all is written after the load: a session timeout, then the backlog. */
 const written_ms_max = 300_000
 /** The job compares an app after the other, and looks twice at what differs. */
-const reconciled_ms_max = 240_000
+const reconciled_ms_max = 900_000
 const log_every_ms = 15_000
 
 /** Runs a fleet under load, kills processes at random with -9, waits until all is written, and compares. */
