@@ -1,11 +1,9 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import { type Bench, numberArgument, percentile } from './bench.ts'
-import type { LoadReport } from './end-to-end/load.ts'
+import { sendEvents } from './end-to-end/send-events.ts'
 
 const probe_pause_ms = 500
 
@@ -20,13 +18,11 @@ export const bench: Bench = {
     const standalone = await startStandaloneProcess({ data_dir })
     try {
       const demo = standalone.demo()
-      const load = fork(join(import.meta.dirname, 'end-to-end', 'load.ts'), [], { stdio: 'inherit' })
-      load.send({ url: standalone.url, demo, seconds, rate })
       const started = performance.now()
-      const reported = once(load, 'message') as Promise<[LoadReport]>
+      const reported = sendEvents({ url: standalone.url, demo, seconds, rate })
       const stop = { done: false }
       const watching = watch(standalone.url, demo.IOS_SERVER_KEY ?? '', standalone.pid, stop)
-      const [report] = await reported
+      const report = await reported
       stop.done = true
       await waitUntilWritten(standalone.url, data_dir)
       const written_seconds = (performance.now() - started) / 1000

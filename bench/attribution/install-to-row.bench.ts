@@ -1,6 +1,4 @@
-import { fork } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +7,7 @@ import { openEmbeddedClickhouse } from '@tributary/clickhouse/embedded'
 import { startApp, tapLink } from '@tributary/testing/attribution/phone'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
 import { type Bench, type BenchRow, numberArgument, percentile } from '../bench.ts'
+import { sendEvents } from '../end-to-end/send-events.ts'
 
 /** Installs that are watched until their verdict is there; each watcher has one at a time, and a key of its own. */
 const watchers = 8
@@ -37,12 +36,12 @@ export const bench: Bench = {
       const demo = readDemo()
       const link_url = await makeLink(url, data_dir, demo.APP_ID ?? '')
       const place = { url, data_dir, demo, link_url }
-      const load = fork(join(import.meta.dirname, '..', 'end-to-end', 'load.ts'), [], { stdio: 'inherit' })
-      load.send({ url, demo, seconds, rate })
-      const ended = once(load, 'message')
       const end_ms = performance.now() + seconds * 1000
-      const [sent, waits] = await Promise.all([sendInstalls(place, installs, end_ms), watchInstalls(place, end_ms)])
-      await ended
+      const [sent, waits] = await Promise.all([
+        sendInstalls(place, installs, end_ms),
+        watchInstalls(place, end_ms),
+        sendEvents({ url, demo, seconds, rate }),
+      ])
       await waitUntilWritten(url, data_dir)
       const p99 = Math.round(percentile(waits, 0.99))
       const missing = sent + waits.length - (await countAttributed(place))

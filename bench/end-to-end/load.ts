@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { Pool } from 'undici'
 import { percentile } from '../bench.ts'
 
-interface LoadOrder {
+export interface LoadOrder {
   url: string
   demo: Record<string, string>
   seconds: number

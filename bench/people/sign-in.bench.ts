@@ -1,12 +1,10 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { startStandaloneProcess } from '@tributary/testing/standalone/standalone-process'
 import { type Bench, type BenchRow, numberArgument, percentile } from '../bench.ts'
-import type { LoadReport } from '../end-to-end/load.ts'
+import { sendEvents } from '../end-to-end/send-events.ts'
 
 const email = 'bench@example.com'
 const password = 'a password of the benchmark'
@@ -62,13 +60,6 @@ export const bench: Bench = {
 }
 
 const round = (value: number) => Math.round(value * 100) / 100
-
-async function sendEvents(order: object): Promise<LoadReport> {
-  const load = fork(join(import.meta.dirname, '..', 'end-to-end', 'load.ts'), [], { stdio: 'inherit' })
-  load.send(order)
-  const [report] = (await once(load, 'message')) as [LoadReport]
-  return report
-}
 
 const ask = (url: string, path: string, body: object) =>
   fetch(`${url}/admin/api/v1${path}`, {
