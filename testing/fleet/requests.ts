@@ -65,7 +65,11 @@ export async function post(url: string, { path, headers, body, events }: FleetRe
   const { status } = got.answer
   const { accepted, error = null, queued } = JSON.parse(got.text)
   const isRight =
-    status === 200 ? accepted === events : status === 202 ? queued === true : status >= 500 || status === 429
+    status === 200
+      ? accepted === events
+      : status === 202
+        ? queued === true
+        : status >= 500 || [408, 429].includes(status)
   if (!isRight) throw new Error(`${path} answered ${status} ${got.text.slice(0, 300)}`)
   return { status, error, retry_after_s: Number(got.answer.headers.get('retry-after')) || null }
 }

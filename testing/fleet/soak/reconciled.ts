@@ -77,7 +77,9 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
         reconciles += 1
         const { surplus } = compareFaults(seeded, found)
         for (const one of surplus) invented.add(one)
-        log(`reconcile found ${found.length} differences; ${seeded.length} faults are seeded; ${invented.size} were invented`)
+        log(
+          `reconcile found ${found.length} differences; ${seeded.length} faults are seeded; ${invented.size} were invented`,
+        )
       }
       await pause(Math.max(ask_every_ms, pause_per_answer * (performance.now() - asked)))
     }

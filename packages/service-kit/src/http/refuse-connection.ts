@@ -25,7 +25,7 @@ const notHttp: Refusal = { status: 400, error: 'bad_json', message: 'This is no 
 function refusalOf({ code, rawPacket, bytesParsed = 0 }: ParserError, allowedMethods: AllowedMethods): Refusal {
   const text = Buffer.isBuffer(rawPacket) ? rawPacket.toString('latin1') : ''
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return { status: 408, error: 'bad_json', message: 'The request did not arrive in time.' }
+    return { status: 408, error: 'request_timeout', message: 'The request did not arrive in time.' }
   if (code === 'HPE_HEADER_OVERFLOW') {
     const [line = '', rest] = text.split('\n', 2)
     const isLong = rest === undefined || line.length >= limits.header_bytes_max
@@ -78,8 +78,8 @@ const lastComplete = (responses: Responses | undefined): ServerResponse | undefi
   responses?.last.req.complete ? responses.last : responses?.before
 
 /**
- * Answers with a code (`bad_json` for what is no request), then closes the connection: nobody knows where the next request
- * would begin. A PROXY preamble is refused in this way too.
+ * Answers with a code (`bad_json` for what is no request, `request_timeout` for what may be sent again), then closes the connection:
+ * nobody knows where the next request would begin. A PROXY preamble is refused in this way too.
  */
 function refuseConnection(error: ParserError, socket: Socket, allowedMethods: AllowedMethods): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {

@@ -72,7 +72,7 @@ describe('a slow client', () => {
     drip(socket, 'X-Drip: 1\r\n')
     const answer = await untilClosed(socket)
     expect(answer).toMatch(/^HTTP\/1\.1 408 /)
-    expect(bodyOf(answer)).toMatchObject({ error: 'bad_json', request_id: expect.stringMatching(/./) })
+    expect(bodyOf(answer)).toMatchObject({ error: 'request_timeout', request_id: expect.stringMatching(/./) })
   })
 
   test('that drips its body is answered 408 and closed', async () => {
