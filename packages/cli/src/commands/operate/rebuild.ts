@@ -1,6 +1,5 @@
-import type { RebuiltFromAudit } from '@tributary/audited/rebuild'
-import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
+import { describeRebuilt, showReading } from '../../engines/show-reading.ts'
 import { print } from '../../output.ts'
 
 interface RebuildOptions {
@@ -20,7 +19,8 @@ one, compares them, and puts them in their place if any differs. Stop all servic
 attribution, postback-writer, receipt-validator, housekeeper. It needs the settings of Kafka, PostgreSQL, S3 and the master key too, and a
 user of ClickHouse who may create databases. A killed one goes on when it is run again. See "Rebuild from the audit store"
 in docs/operations.md.
---json: {tables: [{name, rows, differs}], swapped}; unknown_reasons as of replay, absent without any.`
+--json: {tables: [{name, rows, differs}], swapped}; unknown_reasons as of replay, and unreadable_objects: [keys], at most 20 of them,
+both absent without any.`
 
 /** Adds `rebuild [--from-audit] [--dry-run]`. */
 export function rebuildCommand(program: Command): void {
@@ -45,36 +45,7 @@ async function fromEvents({ dryRun = false, json }: RebuildOptions): Promise<voi
 
 async function fromAudit({ dryRun = false, json }: RebuildOptions): Promise<void> {
   const { rebuildServerFromAudit } = await import('../../engines/rebuild-from-audit.ts')
-  const { reading, unknown_reasons, end } = showReading(json !== true)
+  const { reading, doubts, end } = showReading(json !== true)
   const rebuilt = await rebuildServerFromAudit(dryRun, reading).finally(end)
-  const unknown = unknown_reasons.size > 0 && { unknown_reasons: Object.fromEntries(unknown_reasons) }
-  print({ json }, { ...rebuilt, ...unknown }, describe(rebuilt, unknown_reasons))
-}
-
-/** Counts what is read, and shows it on a terminal. */
-function showReading(shown: boolean) {
-  const format = ' {bar} {percentage}% | {words} | {replayed} events'
-  const bar = shown && process.stderr.isTTY ? new SingleBar({ format, stream: process.stderr, hideCursor: true }) : null
-  bar?.start(100, 0, { words: '', replayed: 0 })
-  const unknown_reasons = new Map<string, number>()
-  const reading = {
-    replayed: 0,
-    doubt(reason: string, count = 1) {
-      if (count > 0) unknown_reasons.set(reason, (unknown_reasons.get(reason) ?? 0) + count)
-    },
-    reached(done: number, total: number, words: string) {
-      const percent = total === 0 ? 100 : Math.floor((done * 100) / total)
-      bar?.update(percent, { words, replayed: reading.replayed })
-    },
-  }
-  return { reading, unknown_reasons, end: () => bar?.stop() }
-}
-
-function describe({ tables, swapped }: RebuiltFromAudit, unknown_reasons: ReadonlyMap<string, number>): string {
-  const differing = tables.filter(({ differs }) => differs)
-  const reasons = [...unknown_reasons].map(([reason, count]) => `  ${reason}  ${count}`)
-  const lines = differing.map(({ name, rows }) => `${name}  differs from its ${rows} rows by the audit store`)
-  const end = swapped ? 'The tables are those of the audit store now.' : 'No table was changed.'
-  const agree = differing.length === 0 ? ['The tables agree with the audit store.'] : []
-  return [...agree, ...lines, end, ...reasons].join('\n')
+  print({ json }, { ...rebuilt, ...doubts() }, describeRebuilt(rebuilt, doubts()))
 }
