@@ -1,10 +1,8 @@
+import { hasRequests } from '@tributary/audit-store/audit-days'
 import type { AuditStore } from '@tributary/audit-store/audit-store'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { consumers } from '@tributary/contracts/consumers'
-import { postback_audit_folder } from '@tributary/contracts/postback/received'
-import { notification_audit_folder } from '@tributary/contracts/receipt/store-notified'
-import { click_archive_folder } from '@tributary/tables/attribution/click-archive'
 import { listAppCompanies } from '@tributary/tenancy/companies/tenants'
 import type { Pool } from 'pg'
 
@@ -14,9 +12,6 @@ export interface GoneDeps {
   audit: Pick<AuditStore, 'list'>
   pool: Pool
 }
-
-/** Folders at the root of the audit store that show no event. */
-const withoutEvents = [click_archive_folder, postback_audit_folder, notification_audit_folder]
 
 /**
  * True when tables and log are empty as at a first start while apps and their audited requests exist: tables and log hold
@@ -28,6 +23,5 @@ export async function areEventsGone({ clickhouse, broker, audit, pool }: GoneDep
   if (offsets.some(({ end }) => end > 0)) return false
   if ((await clickhouse.query('SELECT 1 FROM events_raw_v1 LIMIT 1')).length > 0) return false
   if ((await listAppCompanies(pool)).size === 0) return false
-  for await (const one of audit.list('')) if (one.kind !== 'folder' || !withoutEvents.includes(one.folder)) return true
-  return false
+  return hasRequests(audit)
 }

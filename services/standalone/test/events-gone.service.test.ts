@@ -16,8 +16,13 @@ async function ask(...keys: string[]): Promise<boolean> {
   })
 }
 
-test('requests of apps in the audit store tell of lost events; archives of clicks and postbacks do not', async () => {
-  const others = ['clicks/2026/06/01/log/0/0-9.jsonl.gz', 'postbacks/skan/2026/06/01/1-a-1.jsonl.gz']
+test('requests of apps in the audit store tell of lost events; clicks, postbacks, notifications and what doctor tries do not', async () => {
+  const others = [
+    'clicks/2026/06/01/log/0/0-9.jsonl.gz',
+    'postbacks/skan/2026/06/01/1-a-1.jsonl.gz',
+    'notifications/2026/06/01/1-a-1.jsonl.gz',
+    'doctor/write-once',
+  ]
   expect(await ask()).toBe(false)
   expect(await ask(...others)).toBe(false)
   for (const key of ['audit/2026/06/01/co_1/app_1/1-a-1.jsonl.gz', 'app_1/s2s/2026-06-01/a.json'])

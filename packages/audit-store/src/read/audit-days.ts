@@ -98,6 +98,12 @@ const commonFolders = [
   ...[postback_audit_folder, notification_audit_folder].map((one) => one.slice(0, -1)),
 ]
 
+/** Whether there is any request of an app or its backends. */
+export async function hasRequests(audit: Lists): Promise<boolean> {
+  for await (const name of folders(audit, '')) if (name === 'audit' || !commonFolders.includes(name)) return true
+  return false
+}
+
 /** Apps that have folders of their own. */
 export async function serverApps(audit: Lists): Promise<string[]> {
   const names = await Array.fromAsync(folders(audit, ''))

@@ -116,7 +116,7 @@ const redisCheck =
     return 'counts'
   }
 
-/** All checks use one object, so that checks do not fill a bucket that never deletes. */
+/** All checks use one object, so that checks do not fill a bucket that never deletes. `audit-days.ts` names its folder as no app's. */
 const doctorObject = 'doctor/write-once'
 
 const s3Check =
