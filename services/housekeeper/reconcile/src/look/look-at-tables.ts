@@ -17,9 +17,9 @@ import { type Difference, tallied } from './findings.ts'
 import type { Rowless } from './look-at-requests.ts'
 import type { LookDeps, StoreDeps } from './look-deps.ts'
 
-/** Tables of sums are compared so often where they differ: an insert may be between two tables in some of the looks. */
-const tries = 10
-const between_tries_ms = 500
+/** How often tables of sums are looked at while they differ: an insert may be between two tables in some of the looks. */
+const looks = 10
+const between_looks_ms = 500
 /** Keys without a row, and events with several rows, that are named; more are as bad. */
 const rowless_max = 1000
 const doubled_max = 1000
@@ -112,26 +112,25 @@ async function steady(
   look: (only?: ReadonlySet<string>) => Promise<DayDifference[]>,
 ): Promise<DayDifference[]> {
   let found = await look()
-  for (let again = 1; again < tries && found.length > 0; again += 1) {
-    await sleep(between_tries_ms)
+  for (let again = 1; again < looks && found.length > 0; again += 1) {
+    await sleep(between_looks_ms)
     const looked = await look(new Set(found.map(({ table }) => table)))
     const now = new Map(looked.map((one) => [faultOf(one), one]))
     found = found.flatMap((before) => {
       const after = now.get(faultOf(before))
       if (after === undefined) return []
-      if (isLack(before)) return isDeepStrictEqual(before, after) ? [before] : []
-      return [offBy(before) < offBy(after) ? before : after]
+      if (surplusOf(before) < 0) return isDeepStrictEqual(before, after) ? [before] : []
+      return [surplusOf(before) < surplusOf(after) ? before : after]
     })
   }
   return found
 }
 
-const faultOf = ({ table, sum, day, counted, expected }: DayDifference) =>
-  `${table} ${sum} ${day} ${counted > expected}`
+/** Names a fault in each look. A sum of a day may have two: some groups have too much, others too little. */
+const faultOf = (one: DayDifference) => `${one.table} ${one.sum} ${one.day} ${surplusOf(one) > 0}`
 
-const isLack = ({ counted, expected }: DayDifference) => counted < expected
-
-const offBy = ({ counted, expected }: DayDifference) => Math.abs(counted - expected)
+/** Negative for a lack. */
+const surplusOf = ({ counted, expected }: DayDifference) => counted - expected
 
 const differenceOf = (app_id: string, { table, from, sum, day, counted, expected }: DayDifference): Difference => ({
   ...{ app_id, hour_ms: Date.parse(day), store: table, expected, found: counted },
