@@ -12,29 +12,25 @@ export interface RequestOptions {
   method?: string
   headers?: Record<string, string>
   body?: string | Uint8Array<ArrayBuffer>
-  signal?: AbortSignal
   /** For connecting and reading the answer; that of `requestDefaults` when absent. */
   timeout_ms?: number
 }
 
 /** Sends one request. Any answer resolves, whatever its status. Throws CliError `unavailable` for an unreachable service. */
-export async function request(url: string, options: RequestOptions = {}): Promise<Answer> {
-  const headers = headersOf({ ...requestDefaults.headers, ...options.headers })
-  return sendRequest(url, { ...requestDefaults, ...options, headers }).catch(throwCliError)
-}
+export const request = (url: string, options: RequestOptions = {}): Promise<Answer> => send(url, options)
 
 /** Opens an answer of any size as a stream. Throws CliError for any status but 2xx. */
-export async function open(url: string, { headers, ...options }: RequestOptions = {}): Promise<Response> {
+export async function open(url: string, options: RequestOptions = {}): Promise<Response> {
   const unread = unreadFetch()
-  const answer = await sendRequest(url, {
-    ...options,
-    headers: headersOf({ ...requestDefaults.headers, ...headers }),
-    timeout_ms: requestDefaults.timeout_ms,
-    fetch: unread.fetch,
-  }).catch(throwCliError)
+  const answer = await send(url, options, unread.fetch)
   const response = unread.opened()
   if (response === undefined) throw refusal(answer)
   return response
+}
+
+async function send(url: string, options: RequestOptions, fetch?: typeof globalThis.fetch): Promise<Answer> {
+  const headers = headersOf({ ...requestDefaults.headers, ...options.headers })
+  return sendRequest(url, { ...requestDefaults, ...options, headers, fetch }).catch(throwCliError)
 }
 
 function headersOf(values: Record<string, string>): Headers {
