@@ -17,11 +17,10 @@ const keys_max = 10_000
 const key_clicks_max = 1000
 /** Ranges of busy keys in one statement. */
 const busy_ranges_max = 50
+/** Keys with a longer range are looked up apart from the others, which then read the parts of few days. */
+const short_range_ms = 4 * day_ms
 
 type Query = Pick<Clickhouse, 'query'>
-
-/** Keys whose ranges are longer than this are looked up apart from the others, which then read the parts of few days. */
-const short_range_ms = 4 * day_ms
 
 /**
  * Clicks of apps by their keys: of each range those that `nearestClicks` takes. Others with the same keys may come with them.
@@ -43,11 +42,12 @@ async function findByKey(
   byKey: readonly (readonly [string, readonly ClickRange[]])[],
 ): Promise<ClickKey[]> {
   const found: ClickKey[] = []
+  const [first_app] = app_ids
   for (let at = 0; at < byKey.length; at += keys_max) {
     const part = new Map(byKey.slice(at, at + keys_max))
-    const [only] = app_ids
-    const read = await clickhouse.query<Partial<ClickKey> & Omit<ClickKey, 'app_id'>>(ofKeys(app_ids, part))
-    const rows = read.map((row): ClickKey => ({ ...row, app_id: row.app_id ?? only! }))
+    const read = await clickhouse.query<Omit<ClickKey, 'app_id'> & { app_id?: string }>(ofKeys(app_ids, part))
+    // Of one app no app is read.
+    const rows = read.map(({ app_id = first_app!, ...row }): ClickKey => ({ app_id, ...row }))
     const busy = [...Map.groupBy(rows, ({ app_id, match_key }) => `${app_id}/${match_key}`).values()]
       .filter(({ length }) => length > key_clicks_max)
       .map(([row]) => row!)
@@ -64,8 +64,9 @@ async function findByKey(
 
 /**
  * The limit is one more than a key may have, so that a busier key is known by its number of rows. Most granules hold no
- * wanted key, so the key alone is read of them (PREWHERE). Each column costs a block for each click that is found: of one app the index
- * finds the rows and few others, whose clicks are not found by their ids; days are cheap to read, and bound the parts that are read.
+ * wanted key, so the key alone is read of them (PREWHERE). Each column costs a block for each click that is found. So the app of one app
+ * is left to the index (`indexHint`): it lets a few rows of others through, whose ids name no click of this app. Days stand for times: they
+ * are cheap to read, and bound the parts that are read.
  */
 function ofKeys(app_ids: readonly string[], byKey: ReadonlyMap<string, readonly ClickRange[]>): string {
   const ranges = [...byKey.values()].flat()
@@ -89,7 +90,8 @@ function ofRange(app_id: string, range: ClickRange): string[] {
   const window = `least(if(lookback_hours = 0, ${window_ms}, lookback_hours * ${hour_ms}), ${window_ms_max})`
   const mayWin = `filtered_reason = '' AND ${at_ms} - clicked_at_ms < ${window}`
   const part = (where: string, order: 'ASC' | 'DESC', limit: number) => `
-    SELECT app_id, match_key, click_id FROM (SELECT DISTINCT app_id, toString(match_key) AS match_key, click_id, clicked_at_ms FROM click_keys_v1 AS k
+    SELECT app_id, match_key, click_id FROM (
+    SELECT DISTINCT app_id, toString(match_key) AS match_key, click_id, clicked_at_ms FROM click_keys_v1 AS k
     WHERE app_id = ${textLiteral(app_id)} AND k.match_key = ${unsigned(match_key)} AND ${where}
     ORDER BY clicked_at_ms ${order}, click_id ${order} LIMIT ${limit}
     SETTINGS optimize_read_in_order = 1)`
