@@ -1,9 +1,10 @@
 import { openTestPostgres } from '@tributary/testing/engines/test-postgres'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { chooseAgain } from '../../src/receipts/choose-money.ts'
 
-test('apps choose their money at once though each holds a connection and needs another, and there are more apps than connections', async () => {
+test('more apps than a pool has connections choose their money at once, though each needs two connections', async () => {
   const postgres = await openTestPostgres()
+  onTestFinished(() => postgres.close())
   const { pool } = postgres
   let under_lock = 0
   const clickhouse = {
@@ -18,5 +19,4 @@ test('apps choose their money at once though each holds a connection and needs a
   const apps = Array.from({ length: pool.options.max * 2 }, (_, n) => `app_${n}`)
   await Promise.all(apps.map((app_id) => chooseAgain(deps, app_id, ['apple/1'], { again: false })))
   expect(under_lock).toBeGreaterThanOrEqual(apps.length)
-  await postgres.close()
 })
