@@ -69,7 +69,8 @@ export async function openEmbeddedBroker(options: EmbeddedBrokerOptions): Promis
   let closed = false
 
   for (const { key, value } of store.topics.getRange({})) openTopic({ name: key, ...value })
-  const forced = options.partitions && ([...topics.values()][0]?.logs.length ?? options.partitions)
+  const [first] = topics.values()
+  const forced = options.partitions === undefined ? undefined : (first?.logs.length ?? options.partitions)
 
   function openTopic({ name, partitions, retention_ms }: Topic) {
     const logs = Array.from({ length: partitions }, (_, partition) => openPartitionLog(store, name, partition))
