@@ -77,13 +77,8 @@ async function readHops(data_dir: string): Promise<BenchRow[]> {
   try {
     const rows: BenchRow[] = []
     for (const [hop, sql] of Object.entries(hops)) {
-      const waits = await clickhouse.query<{ ms: number }>(sql)
-      rows.push(
-        rowOf(
-          hop,
-          waits.map(({ ms }) => ms),
-        ),
-      )
+      const waits = (await clickhouse.query<{ ms: number }>(sql)).map(({ ms }) => ms)
+      rows.push(rowOf(hop, waits))
     }
     return rows
   } finally {

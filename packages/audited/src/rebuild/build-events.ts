@@ -91,7 +91,7 @@ async function openWrite({ live, scratch, source }: BuildEventsDeps) {
   let inserted = Promise.resolve()
 
   return {
-    /** Rejects when this or the insert before it fails. */
+    /** Begins an insert. Rejects when a look-up, or the insert before it, fails. */
     async next(missing: readonly Missing[]): Promise<void> {
       const rows = missing.flatMap((one) => rowsOf(one, expired))
       if (rows.length === 0) return

@@ -52,8 +52,8 @@ export interface ClickLookup {
 }
 
 /**
- * Clicks of an app in the order of their ids; those that are not there are left out. Each column costs a block for each click: the text of a click
- * tells its app, and keys are read only of clicks whose address retention has blanked, for which they stand.
+ * Clicks of an app in the order of their ids; those that are not there are left out. Each column costs a block for each click: so the text
+ * of a click tells its app, and keys are read only where they stand for an address that retention has blanked.
  */
 export async function findClicks(clickhouse: Query, { app_id, click_ids }: ClickLookup): Promise<KeptClick[]> {
   if (click_ids.length === 0) return []
@@ -76,7 +76,7 @@ export async function findClicks(clickhouse: Query, { app_id, click_ids }: Click
 const byRow = ({ place: a }: KeptClick, { place: b }: KeptClick): number =>
   Number(a.topic > b.topic) - Number(a.topic < b.topic) || a.partition - b.partition || a.offset - b.offset
 
-/** Keys of clicks by id. */
+/** Keys of clicks whose address is blank, by id. */
 async function findKeys(clickhouse: Query, { app_id, click_ids }: ClickLookup): Promise<Map<string, string[]>> {
   if (click_ids.length === 0) return new Map()
   const rows = await clickhouse.query<{ click_id: string; keys: string[] }>(

@@ -93,7 +93,7 @@ const held_rows_max = 4
 
 /**
  * Installs that may have other facts than these. Most installs of a batch are new, and positions cost a tenth of the facts
- * with `FINAL`. A row that stands twice only costs a needless look-up.
+ * with `FINAL`. Rows that stand twice cost a needless look-up at most.
  */
 export async function findWithOthers(
   clickhouse: Pick<Clickhouse, 'query'>,

@@ -138,7 +138,7 @@ async function choose(
 const wait_ms = 5000
 
 /**
- * Locks that are held at once by pool: a lock has a connection, and the work under it needs another. Work of as many apps as there are
+ * How many locks a pool holds at once: each has a connection, and the work under it needs another. Work of as many apps as there are
  * connections would wait for itself.
  */
 const locksOf = new WeakMap<Pool, Semaphore>()

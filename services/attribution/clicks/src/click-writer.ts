@@ -48,7 +48,7 @@ interface RecordedClick {
   archived: boolean
 }
 
-/** A batch of installs waits for the clicks before it: half of the time that clicks are gathered by default. */
+/** Shorter than by default, because a batch of installs waits for the clicks before it. */
 const linger_ms = 200
 
 /** Days and clocks differ by less. */

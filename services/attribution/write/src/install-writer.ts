@@ -90,7 +90,7 @@ export function installWriter({
         .map(({ record, value }) => ({ record, decision: value.decision }))
         .filter(({ decision }) => !isGone(batch.tombstones, decision))
       batch.dropped('erased', batch.records.length - received.length)
-      // 3. Settled money of these installs is known to be old. A crash now, or after 4: it is worked out live until 5.
+      // 3. Meanwhile settled money of these installs is known to be old. A crash now, or after 4: it is worked out live until 5.
       const decisions = received.map(({ decision }) => decision)
       const [installs] = await Promise.all([
         groupByInstall(clickhouse, batch, received),
