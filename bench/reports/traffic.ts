@@ -74,8 +74,8 @@ export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptio
 function ageOf(n: number): number {
   const percent = (n * 7919) % 100
   const longest_ms = percent < 95 ? 60_000 : percent < 99 ? 3 * day_ms : 90 * day_ms
-  // Neighbours in the log are far apart in time.
-  return (n * 7_654_321_987) % longest_ms
+  // Neighbours in the log are far apart in time. The product is a safe integer.
+  return ((n % 1_000_000) * 7_654_321_987) % longest_ms
 }
 
 function requestOf(app_id: string, install_uuid: string, run: string, first: number): Envelope {
