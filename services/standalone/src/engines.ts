@@ -65,7 +65,12 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
       openAnalytics(dir('clickhouse'), disk, service),
     ),
     postgres: orEmbedded(postgresEngine, (config, service) => openDatabase(config, dir('postgres'), service)),
-    broker: orEmbedded(kafkaEngine({ topics: allTopics }), (_config, service) => openLog(dir('log'), disk, service)),
+    broker: {
+      ...orEmbedded(kafkaEngine({ topics: allTopics }), (_config, service, { postgres }: { postgres: Pool }) =>
+        openLog(dir('log'), disk, service, postgres),
+      ),
+      on: ['postgres'],
+    },
     keyValue: orEmbedded(redisEngine, (_config, service) => openCounters(dir('key-value'), service)),
     audit: orEmbedded(s3Engine, (_config, service) => openAudit(dir('audit'), service)),
     masterKeys: localMasterKeysResource(data_dir),
@@ -86,17 +91,17 @@ export function standaloneEngines(data_dir: string, disk: DiskWatch) {
 }
 
 /** The engine on a server where its settings are there, else the embedded one. */
-function orEmbedded<T, Read extends SettingName, Required extends SettingName>(
+function orEmbedded<T, Read extends SettingName, Required extends SettingName, On = unknown>(
   server: Resource<T, Read, Required>,
-  openEmbedded: (config: Settings<Read | Required>, service: Service) => Promise<T>,
-): Resource<T, Read | Required> {
+  openEmbedded: (config: Settings<Read | Required>, service: Service, on: On) => Promise<T>,
+): Resource<T, Read | Required, never, On> {
   const isOnServer = (config: Settings<Read | Required>): config is Settings<Read | Required, Required> =>
     server.required.every((name) => config[name] !== undefined)
   return {
     settings: [...server.settings, ...server.required],
     required: [],
-    open: (config, service) =>
-      isOnServer(config) ? server.open(config, service, undefined) : openEmbedded(config, service),
+    open: (config, service, on) =>
+      isOnServer(config) ? server.open(config, service, undefined) : openEmbedded(config, service, on),
   }
 }
 
@@ -144,7 +149,19 @@ async function openAnalytics(data_dir: string, disk: DiskWatch, service: Service
   return traceClickhouse(clickhouse, service.traces)
 }
 
-async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<Broker> {
+/**
+ * Partitions of a log that is made anew: all that an older one had, since the same partition ends what that one left at work (stamps,
+ * re-decisions, half-done batches).
+ */
+async function partitionsAnew(postgres: Pool): Promise<number> {
+  const { rows } = await postgres.query<{ partitions: number }>(
+    `SELECT greatest($1::int, (SELECT max(partition) + 1 FROM raw_stamps), (SELECT max(partition) + 1 FROM redecisions)) AS partitions`,
+    [embedded_partitions],
+  )
+  return rows[0]!.partitions
+}
+
+async function openLog(dir: string, disk: DiskWatch, service: Service, postgres: Pool): Promise<Broker> {
   const { openEmbeddedBroker } = await loadEmbedded(
     'log',
     'lmdb, @lmdb/lmdb-*',
@@ -153,7 +170,7 @@ async function openLog(dir: string, disk: DiskWatch, service: Service): Promise<
   )
   const { logger, registry, now, onClose, checks } = service
   const broker = await openEmbeddedBroker({
-    ...{ dir, now, logger, registry, partitions: embedded_partitions },
+    ...{ dir, now, logger, registry, partitions: await partitionsAnew(postgres) },
     hasSpace: disk.open,
   })
   onClose('log', () => broker.close())
