@@ -71,6 +71,7 @@ export async function reconcileRange(
   const first_day = await firstDay(deps, utcDay(since_ms))
   // A clock may be ahead: what it dated tomorrow has sums already.
   const days = daysBetween(first_day, utcDay(until_ms === undefined ? began_ms + 2 * day_ms : until_ms + day_ms))
+  if (days.length === 0) return { hours: 0, differences: [] }
   const hours = new Set<string>()
   const differences: Difference[] = []
   for (let at = 0; at < days.length; at += days_together) {
