@@ -105,32 +105,35 @@ async function findDoubledRows(
 /**
  * Looks several times, and gives back the differences that all looks find. An insert reaches a table before those that views make of it.
  * So an insert under way never makes a surplus: the least surplus of all looks counts, also while other events of today keep coming. It may
- * make a lack at each look: a lack counts only while all its numbers stay the same. Later looks compare the tables that still differ.
+ * make a lack at each look, which may hide a surplus: a lack counts only while all its numbers stay the same, and a look that finds one says
+ * nothing about a surplus. Two looks have to find that, since of replicas one may be behind. Later looks compare the tables that still differ.
  */
 async function steady(
   sleep: StoreDeps['sleep'],
   look: (only?: ReadonlySet<string>) => Promise<DayDifference[]>,
 ): Promise<DayDifference[]> {
-  let found = await look()
+  let found = (await look()).map((one) => ({ one, times: 1 }))
   for (let again = 1; again < looks && found.length > 0; again += 1) {
     await sleep(between_looks_ms)
-    const looked = await look(new Set(found.map(({ table }) => table)))
+    const looked = await look(new Set(found.map(({ one }) => one.table)))
     const now = new Map(looked.map((one) => [faultOf(one), one]))
     found = found.flatMap((before) => {
-      const after = now.get(faultOf(before))
-      if (after === undefined) return []
-      if (surplusOf(before) < 0) return isDeepStrictEqual(before, after) ? [before] : []
-      return [surplusOf(before) < surplusOf(after) ? before : after]
+      const { one, times } = before
+      const after = now.get(faultOf(one))
+      if (isLack(one)) return isDeepStrictEqual(one, after) ? [before] : []
+      if (after === undefined) return now.has(faultOf(one, true)) ? [before] : []
+      return [{ one: surplusOf(one) < surplusOf(after) ? one : after, times: times + 1 }]
     })
   }
-  return found
+  return found.filter(({ one, times }) => isLack(one) || times > 1).map(({ one }) => one)
 }
 
-/** Names a fault in each look. A sum of a day may have two: some groups have too much, others too little. */
-const faultOf = (one: DayDifference) => `${one.table} ${one.sum} ${one.day} ${surplusOf(one) > 0}`
-
-/** Negative for a lack. */
 const surplusOf = ({ counted, expected }: DayDifference) => counted - expected
+
+const isLack = (one: DayDifference) => surplusOf(one) < 0
+
+/** Names a fault in each look. A sum of a day may have two: some groups have too much, others too little. */
+const faultOf = (one: DayDifference, is_lack = isLack(one)) => `${one.table} ${one.sum} ${one.day} ${is_lack}`
 
 const differenceOf = (app_id: string, { table, from, sum, day, counted, expected }: DayDifference): Difference => ({
   ...{ app_id, hour_ms: Date.parse(day), store: table, expected, found: counted },
