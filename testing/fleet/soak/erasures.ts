@@ -23,7 +23,9 @@ export interface Erased {
   markOf(app_id: string, install_uuid: string): number | null
 }
 
-const ask_every_ms = 250
+const ask_every_ms_min = 250
+/** Each costs as much however long the load is, and erasers halt with each kill. */
+const asks_max = 1200
 const run_every_ms = 4000
 const again_ms = 200
 
@@ -56,7 +58,8 @@ export async function countReturned(
 }
 
 /** Starts apps that ask for the erasure of their installs while these go on, and an operator who runs the eraser. */
-export function startErasures(fleet: Fleet): Erasures {
+export function startErasures(fleet: Fleet, load_ms: number): Erasures {
+  const ask_every_ms = Math.max(ask_every_ms_min, load_ms / asks_max)
   const { tenants, gateways, broker } = fleet
   const pool = openPostgres({
     ...{ url: fleet.engine('postgres').url, pool_max: 2, statement_timeout_ms: 60_000, connect_timeout_ms: 60_000 },

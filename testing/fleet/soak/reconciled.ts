@@ -65,6 +65,7 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
     const answer = await tributary<{ differences: Difference[] }>('reconcile').catch((error: unknown) => {
       // It ends with 1 while there are differences, and prints its answer all the same.
       if (error instanceof CommandFailed && error.stdout.startsWith('{')) return JSON.parse(error.stdout)
+      log(`${(error as Error).message.trim()}`)
       return null
     })
     return answer?.differences.map(foundBy) ?? null

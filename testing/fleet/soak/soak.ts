@@ -56,6 +56,8 @@ const sleep_ms_max = 60_000
 const group_empty_ms_max = 180_000
 /** Longest time until all is written after the load: a session timeout, then the backlog. */
 const written_ms_max = 300_000
+/** Erasers are behind at the end of a long load: they halt with each kill, and give way to everything else. */
+const erased_ms_max = 900_000
 /** The job compares an app after the other, and looks twice at what differs. */
 const reconciled_ms_max = 900_000
 const log_every_ms = 15_000
@@ -73,7 +75,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
     log(`${gateways} gateways and ${writers} writers are ready`)
     const started = performance.now()
     const freshness = watchFreshness(fleet.clickhouse)
-    const erasures = startErasures(fleet)
+    const erasures = startErasures(fleet, minutes * 60_000)
     const load = startLoad({
       tenants: fleet.tenants,
       gateways: fleet.gateways.map(({ url }) => url),
@@ -102,7 +104,7 @@ export async function runSoak(options: SoakOptions): Promise<SoakResult & { exac
     clearInterval(progress)
     const seconds = (performance.now() - started) / 1000
     log('waiting for the erasers')
-    const erased = await erasures.end(written_ms_max)
+    const erased = await erasures.end(erased_ms_max)
     await fleet.untilWritten(written_ms_max)
     const fresh_ms = await freshness.end()
     const received = await comparePostbacks(fleet, postbacks, written_ms_max)
