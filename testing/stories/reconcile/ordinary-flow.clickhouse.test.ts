@@ -101,6 +101,43 @@ describe('no difference is invented', () => {
     await expectNone()
   })
 
+  test('by erasures that begin while their tables are compared, at both looks', async () => {
+    const [{ app_id }] = tenants
+    await send(world, tenants[0], 3)
+    await world.untilWritten()
+    const lacking = 'ALTER TABLE activity_by_day_v1 DELETE WHERE 1 SETTINGS mutations_sync = 2'
+    let batches = 0
+    const insertBatch = (batch: number, done: 0 | 1) =>
+      clickhouse.command(
+        `INSERT INTO erased_events_v1 (app_id, day, event_name, batch, received_day, events, done)
+         SELECT app_id, day, event_name, toUUID('00000000-0000-0000-0000-00000000000${batch}'), day, 0, ${done}
+         FROM events_raw_v1 WHERE app_id = ${textLiteral(app_id)} LIMIT 1`,
+      )
+    /** A batch begins whenever it has been asked which are at work, and ends before this is asked again. */
+    const erased = {
+      ...clickhouse,
+      async query<Row>(sql: string, params?: Record<string, unknown>) {
+        const isAsked = sql.includes('FROM erased_events_v1 FINAL WHERE app_id') && sql.includes('done = 0')
+        if (isAsked && batches > 0) await insertBatch(batches, 1)
+        const rows = await clickhouse.query<Row>(sql, params)
+        if (!isAsked) return rows
+        batches += 1
+        await insertBatch(batches, 0)
+        await clickhouse.command(lacking)
+        return rows
+      },
+    }
+    const { differences, state } = await openReconciler({
+      world,
+      clickhouse: erased,
+      pool: own,
+      asking: postgres.pool,
+    }).ask()
+    expect([state, differences]).toEqual(['done', []])
+    expect(batches).toBeGreaterThan(1)
+    expect((await reconciler.ask()).differences).toEqual([])
+  })
+
   test('by retention', async () => {
     await send(world, tenants[0], 3)
     await send(world, tenants[0], 1, { event_ts_ms: start_ms + 0.9 * day_ms })

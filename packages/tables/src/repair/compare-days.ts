@@ -154,12 +154,21 @@ export async function compareReceived(clickhouse: Statements, { app_id, days }: 
   return found
 }
 
-/** Days of an app on which the eraser is at work. */
-export async function findErasingDays(clickhouse: Statements, app_id: string): Promise<Set<string>> {
-  const rows = await clickhouse.query<{ on: string }>(
-    `SELECT DISTINCT toString(day) AS on FROM erased_events_v1 FINAL WHERE app_id = ${textLiteral(app_id)} AND done = 0`,
+/** What erasures do to a UTC day of events of an app. */
+export interface DayErasures {
+  /** Whether one is at work: rows are gone from some tables and not from others. */
+  is_open: boolean
+  /** Another one after each batch that has begun or ended. */
+  mark: string
+}
+
+/** The days of an app that an erasure ever took events from. */
+export async function findErasures(clickhouse: Statements, app_id: string): Promise<Map<string, DayErasures>> {
+  const rows = await clickhouse.query<{ erased_day: string; open: number; mark: string }>(
+    `SELECT toString(day) AS erased_day, countIf(done = 0) AS open, toString(sum(sipHash64(batch, done))) AS mark
+     FROM erased_events_v1 FINAL WHERE app_id = ${textLiteral(app_id)} GROUP BY day`,
   )
-  return new Set(rows.map(({ on }) => on))
+  return new Map(rows.map(({ erased_day, open, mark }) => [erased_day, { is_open: open > 0, mark }]))
 }
 
 /** A key of an event and its position on the log. */

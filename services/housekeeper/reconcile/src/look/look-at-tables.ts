@@ -8,7 +8,7 @@ import {
   compareReceived,
   type DayDifference,
   findDoubled,
-  findErasingDays,
+  findErasures,
   findRowlessKeys,
 } from '@tributary/tables/repair/compare-days'
 import { compareSettled, type SettledDifference } from '@tributary/tables/repair/compare-settled'
@@ -56,32 +56,62 @@ export async function lookAtTables(
   const { app_id, clicks_deleted_before_ms } = app
   const clicks_from = utcDay(Math.max(clicks_deleted_before_ms, now() - limits.click_kept_ms + 2 * day_ms))
   const expired = await findExpired(clickhouse, app_id)
-  const erasing = await findErasingDays(clickhouse, app_id)
-  const kept = days.filter((day) => !erasing.has(day) && (expired === undefined || day >= expired))
+  const erasures = await findErasures(clickhouse, app_id)
+  const kept = days.filter((day) => !erasures.get(day)?.is_open && (expired === undefined || day >= expired))
   const looked: LookedAtTables = { differences: [], rowless: new Map(), rowless_days: [] }
-  const add = (found: Difference[]) => looked.differences.push(...found)
+  /** Whether a batch of an erasure began or ended since. It takes rows from one table after the other, of a day or of any. */
+  const isErased = async (day?: string) => {
+    const since = await findErasures(clickhouse, app_id)
+    if (day === undefined) return !isDeepStrictEqual(since, erasures)
+    return since.get(day)?.mark !== erasures.get(day)?.mark
+  }
   for (const day of kept) {
     await pause()
-    const at = { app_id, days: [day] }
-    add(await findDoubledRows(deps, at))
-    const different = await steady(sleep, (only) => compareDays(clickhouse, at, only))
-    if (areRowsMissing(different)) {
-      looked.rowless_days.push(day)
-      for (const key of await findRowlessKeys(clickhouse, at, rowless_max))
-        looked.rowless.set(identityOf(key), key.place)
-      continue
-    }
-    add(different.map((one) => differenceOf(app_id, one)))
-    // Settled figures are worked out from these tables.
-    if (different.length > 0 || !settled_days.includes(day)) continue
-    add((await compareSettled(clickhouse, { ...at, clicks_from })).map((one) => settledDifferenceOf(app_id, one)))
+    const compare_settled = settled_days.includes(day)
+    const found = await lookAtDay(deps, { app_id, day, clicks_from, compare_settled })
+    const isFound = found.rowless_days.length + found.differences.length > 0
+    if (!isFound || (await isErased(day))) continue
+    looked.differences.push(...found.differences)
+    looked.rowless_days.push(...found.rowless_days)
+    for (const [name, place] of found.rowless) looked.rowless.set(name, place)
   }
   // Events that were received on a day may be of days that have expired.
-  if (expired === undefined && erasing.size === 0 && looked.rowless_days.length === 0) {
+  const isErasing = [...erasures.values()].some(({ is_open }) => is_open)
+  if (expired === undefined && !isErasing && looked.rowless_days.length === 0) {
     const received = await steady(sleep, () => compareReceived(clickhouse, { app_id, days: received_days }))
-    add(received.map((one) => differenceOf(app_id, one)))
+    if (received.length > 0 && !(await isErased()))
+      looked.differences.push(...received.map((one) => differenceOf(app_id, one)))
   }
   return looked
+}
+
+interface DayOfTables {
+  app_id: string
+  day: string
+  clicks_from: string
+  compare_settled: boolean
+}
+
+async function lookAtDay(
+  deps: LookDeps,
+  { app_id, day, clicks_from, compare_settled }: DayOfTables,
+): Promise<LookedAtTables> {
+  const { clickhouse, sleep } = deps
+  const at = { app_id, days: [day] }
+  const doubled = await findDoubledRows(deps, at)
+  const different = await steady(sleep, (only) => compareDays(clickhouse, at, only))
+  if (areRowsMissing(different)) {
+    const keys = await findRowlessKeys(clickhouse, at, rowless_max)
+    const rowless: Rowless = new Map(keys.map((key) => [identityOf(key), key.place]))
+    return { differences: doubled, rowless, rowless_days: [day] }
+  }
+  const differences = [...doubled, ...different.map((one) => differenceOf(app_id, one))]
+  // Settled figures are worked out from these tables.
+  if (different.length === 0 && compare_settled) {
+    const settled = await compareSettled(clickhouse, { ...at, clicks_from })
+    differences.push(...settled.map((one) => settledDifferenceOf(app_id, one)))
+  }
+  return { differences, rowless: new Map(), rowless_days: [] }
 }
 
 function areRowsMissing(different: readonly DayDifference[]): boolean {
