@@ -58,20 +58,20 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
   const seeded: SeededFault[] = []
   const invented = new Set<string>()
   let reconciles = 0
-  let ending = false
+  const ending = new AbortController()
 
   /** Null where the reconciler or admin-api was killed meanwhile. */
   async function ask(): Promise<Found[] | null> {
     const answer = await tributary<{ differences: Difference[] }>('reconcile').catch((error: unknown) => {
       // It ends with 1 while there are differences, and prints its answer all the same.
       if (error instanceof CommandFailed && error.stdout.startsWith('{')) return JSON.parse(error.stdout)
-      log(`${(error as Error).message.trim()}`)
+      log((error as Error).message.trim())
       return null
     })
     return answer?.differences.map(foundBy) ?? null
   }
   const asking = (async () => {
-    while (!ending) {
+    while (!ending.signal.aborted) {
       const asked = performance.now()
       const found = await ask()
       if (found !== null) {
@@ -82,7 +82,8 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
           `reconcile found ${found.length} differences; ${seeded.length} faults are seeded; ${invented.size} were invented`,
         )
       }
-      await pause(Math.max(ask_every_ms, pause_per_answer * (performance.now() - asked)))
+      const pause_ms = Math.max(ask_every_ms, pause_per_answer * (performance.now() - asked))
+      await pause(pause_ms, undefined, { signal: ending.signal }).catch(() => {}) // it ended
     }
   })()
   asking.catch(() => {}) // `end` throws it
@@ -118,7 +119,7 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
     },
     async end(ms_max) {
       const deadline = Date.now() + ms_max
-      ending = true
+      ending.abort()
       try {
         await asking
         // By the clock of all: what came in the last minute is compared by the questions after it.
