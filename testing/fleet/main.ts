@@ -42,6 +42,9 @@ event ids until it is answered 200, and every seventh request to two gateways at
 An event whose request was never answered may be stored or not; it counts as neither lost nor doubled.
 Exit code 1 when a count of lost, doubled, returned or unknown is not 0, a roll-up differs, or log and events_raw_v1 hold different numbers.
 
+Of more than 300,000 events with --reconcile, all objects are in one bucket: set TRIBUTARY_TEST_VERSITYGW to the path of versitygw (go install
+github.com/versity/versitygw/cmd/versitygw@latest), since S3Mock gets slower with each object.
+
 With --reconcile the reconciler compares all stores, as a job and for an operator who asks again and again, while processes are killed.
 Faults are seeded in one of the apps: a row deleted, a row doubled, a record dropped, an audit object corrupted, a roll-up off by one. At
 the end its clock is moved past the hour. Then "tributary rebuild --from-audit" builds the tables again, and all is compared as above.

@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Launch, Recipe } from '../engine.ts'
 import { freePorts } from '../ports.ts'
@@ -17,7 +18,11 @@ const pom = `<project xmlns="http://maven.apache.org/POM/4.0.0">
 </project>
 `
 
-/** Adobe S3Mock, from Maven Central: one of the few free servers with `If-None-Match: *`. */
+/**
+ * Adobe S3Mock, from Maven Central: one of the few free servers with `If-None-Match: *`. It writes its list of objects anew at each put, so
+ * a bucket of some thousands takes a few a second. `TRIBUTARY_TEST_VERSITYGW` is the path of a program that is started in its place
+ * (versitygw, Apache-2.0, from the Go module proxy).
+ */
 export const s3: Recipe = {
   name: 's3',
   variable: 'TRIBUTARY_TEST_S3_URL',
@@ -33,11 +38,23 @@ export const s3: Recipe = {
 
 async function launch(dir: string): Promise<Launch> {
   const [port = 0, tls = 0] = await freePorts(2)
-  const store = [`root=${join(dir, 'data')}`, 'initialBuckets=tributary'].map(
+  const url = `http://127.0.0.1:${port}`
+  const probe = async () => {
+    const answer = await fetch(url, { signal: AbortSignal.timeout(1000) })
+    await answer.arrayBuffer()
+  }
+  const data = join(dir, 'data')
+  const versitygw = process.env.TRIBUTARY_TEST_VERSITYGW
+  if (versitygw !== undefined) {
+    await mkdir(join(data, 'tributary'), { recursive: true })
+    const account = ['--access', 'test', '--secret', 'test']
+    const args = [...account, '--port', `127.0.0.1:${port}`, '--quiet', 'posix', data]
+    return { command: versitygw, args, url, probe }
+  }
+  const store = [`root=${data}`, 'initialBuckets=tributary'].map(
     (setting) => `--com.adobe.testing.s3mock.store.${setting}`,
   )
   const ports = [`--com.adobe.testing.s3mock.httpPort=${port}`, `--server.port=${tls}`]
-  const url = `http://127.0.0.1:${port}`
   return {
     command: 'java',
     args: [
@@ -49,9 +66,6 @@ async function launch(dir: string): Promise<Launch> {
       ...store,
     ],
     url,
-    probe: async () => {
-      const answer = await fetch(url, { signal: AbortSignal.timeout(1000) })
-      await answer.arrayBuffer()
-    },
+    probe,
   }
 }
