@@ -106,7 +106,7 @@ export function faultsOf({ clickhouse, audit, app_id, other_app_id, company_id }
       const today_ms = Math.floor(Date.now() / day_ms) * day_ms
       await clickhouse.command(
         `INSERT INTO events_per_day_v1 (app_id, day, event_name, currency, events, revenue_micros)
-         SETTINGS insert_deduplicate = 0
+         SETTINGS insert_deduplication_token = ${textLiteral(randomUUID())}
          VALUES (${textLiteral(other_app_id)}, ${textLiteral(utcDay(today_ms))}, 'level_up', '', 1, 0)`,
       )
       return { ...fault('off_by_one', today_ms, 'events_per_day_v1', 1), app_id: other_app_id }
