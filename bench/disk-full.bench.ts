@@ -28,9 +28,9 @@ async function runOn(kind: DiskKind, bytes: number, rounds: number, signal: Node
   if (disk === null) throw new Error(`${kind} could not be mounted: run it as root`)
   try {
     const result = await runFullDisk({ disk, rounds, clients: 8, batches: 150, signal, random: Math.random })
-    const { acknowledged, in_events_raw, lost, doubled, half, broken } = result
+    const { acknowledged, in_events_raw, lost, doubled, half, errors } = result
     const differing = Object.values(result.differing).reduce((sum, n) => sum + n, 0)
-    return { kind, signal, rounds, acknowledged, in_events_raw, lost, doubled, half, differing, broken }
+    return { kind, signal, rounds, acknowledged, in_events_raw, lost, doubled, half, differing, errors: errors.length }
   } finally {
     await disk.close()
   }

@@ -20,8 +20,8 @@ export interface FullDiskRunResult extends Verdict {
   rounds: number
   /** Exit code of each stop; null when the process was killed, or missed its deadline. */
   stops: (number | null)[]
-  /** Number of lines about broken parts in the logs. */
-  broken: number
+  /** What the processes logged as errors: a run that is not exact explains itself. */
+  errors: string[]
 }
 
 const wait_ms_max = 120_000
@@ -71,8 +71,8 @@ export async function runFullDisk(options: FullDiskRunOptions): Promise<FullDisk
     await standalone.stop('SIGKILL')
     throw new Error(`${(error as Error).message}\n${standalone.output().slice(-8000)}`, { cause: error })
   }
-  const broken = output.match(/part of a table (is broken|was cut off)/g)?.length ?? 0
-  return { rounds, stops, broken, ...(await compare(data_dir, acknowledged, unanswered)) }
+  const errors = output.split('\n').filter((line) => /"level":"(error|fatal)"/.test(line))
+  return { rounds, stops, errors, ...(await compare(data_dir, acknowledged, unanswered)) }
 }
 
 const readyStatus = ({ url }: StandaloneProcess): Promise<number> =>

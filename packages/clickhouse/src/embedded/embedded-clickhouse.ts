@@ -9,7 +9,7 @@ import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
 import { openSessionPool } from './session-pool.ts'
 import { answerFiles } from './stream-answer.ts'
-import { trimDedupeLogs } from './trim-dedupe-logs.ts'
+import { forgetBrokenBlocks, trimDedupeLogs } from './trim-dedupe-logs.ts'
 
 export interface EmbeddedOptions {
   /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
@@ -93,7 +93,7 @@ export async function openEmbeddedClickhouse({
 }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
   const watched = watchCalls(onStuck)
-  const forgotten_tokens = await trimDedupeLogs(data_dir)
+  const orphans = await trimDedupeLogs(data_dir)
   const { chdb, engine, sessions } = await openEngine(data_dir, watched)
   const reads = openSessionPool(sessions.slice(0, 1))
   const writes = openSessionPool(sessions.slice(1, 3))
@@ -109,8 +109,7 @@ export async function openEmbeddedClickhouse({
       inserting.splice(inserting.indexOf(name), 1)
     }
   }
-  logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
-  return {
+  const clickhouse: Clickhouse = {
     async query<Row>(sql: string, params?: Record<string, unknown>) {
       const [sessions, ms_max] = params === undefined ? [writes, insert_ms_max] : [reads, question_ms_max]
       const ask = async ({ client }: EngineSession) => {
@@ -155,6 +154,13 @@ export async function openEmbeddedClickhouse({
     },
     close: () => closeEngine(chdb, [...reads.close(), ...writes.close(), ...streams.close()], watched),
   }
+  const broken = await forgetBrokenBlocks(clickhouse).catch(async (error) => {
+    await clickhouse.close()
+    throw error
+  })
+  const forgotten_tokens = orphans + broken
+  logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
+  return clickhouse
 }
 
 /** The engine, and its sessions: the first one for reads. Leaves nothing open when a step fails. */

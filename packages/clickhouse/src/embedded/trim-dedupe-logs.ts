@@ -1,5 +1,7 @@
 import { appendFile, readdir, readFile, truncate } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { Clickhouse } from '../clickhouse.ts'
+import { findBrokenParts, reloadTable } from '../repair/broken-parts.ts'
 
 /**
  * Forgets the tokens of inserts that a kill cut off at one certain point, in the files of an engine that is not running.
@@ -17,8 +19,25 @@ export async function trimDedupeLogs(data_dir: string): Promise<number> {
   return forgotten
 }
 
+/**
+ * The same for blocks whose part the engine put aside when it opened, because it was cut off: until then its name is that
+ * of a good part. Nobody may write meanwhile.
+ */
+export async function forgetBrokenBlocks(clickhouse: Clickhouse): Promise<number> {
+  const broken = await findBrokenParts(clickhouse)
+  // `<table>/detached/<part>/`
+  const folders = new Map(broken.map(({ table, path }) => [table, dirname(dirname(path))]))
+  let forgotten = 0
+  for (const [table, folder] of folders) {
+    await reloadTable(clickhouse, table, async () => {
+      forgotten += await trimTable(join(folder, 'deduplication_logs'))
+    })
+  }
+  return forgotten
+}
+
 async function trimTable(folder: string): Promise<number> {
-  const files = await readdir(folder)
+  const files = await readdir(folder).catch(() => [])
   const logs = files.toSorted((a, b) => logNumber(a) - logNumber(b)).map((file) => join(folder, file))
   const newest = logs.at(-1)
   if (newest === undefined) return 0

@@ -65,14 +65,10 @@ interface ActivePart extends BlockRange {
   bytes: number
 }
 
+/** The engine finds the codec out by itself when this file is empty or gone. */
+const needless = 'default_compression_codec.txt'
 /** Files that the sum of a part leaves out; all others are in `bytes_on_disk`. */
-const unsummed = new Set([
-  'checksums.txt',
-  'columns.txt',
-  'columns_substreams.txt',
-  'default_compression_codec.txt',
-  'metadata_version.txt',
-])
+const unsummed = new Set(['checksums.txt', 'columns.txt', 'columns_substreams.txt', needless, 'metadata_version.txt'])
 
 /**
  * Compares the files of new parts with what the engine knows of them. On a disk that fills up engine 26.7 takes parts
@@ -111,14 +107,18 @@ async function isWhole({ path, bytes }: ActivePart): Promise<boolean> {
   for (const name of names) {
     const found = await stat(join(path, name)).catch(() => null)
     if (found === null || found.isDirectory()) continue
-    if (unsummed.has(name) && found.size === 0) return false
+    if (unsummed.has(name) && name !== needless && found.size === 0) return false
     if (!unsummed.has(name)) sum += found.size
   }
   return names.includes('checksums.txt') && sum === bytes
 }
 
-/** Lets the engine read the table from the disk again: it puts broken parts aside and takes back those they were merged from. */
-export async function reloadTable(clickhouse: Clickhouse, table: string): Promise<void> {
+/**
+ * Lets the engine read the table from the disk again: it puts broken parts aside and takes back those they were merged from.
+ * Its files may be changed while it is away.
+ */
+export async function reloadTable(clickhouse: Clickhouse, table: string, whileAway = async () => {}): Promise<void> {
   await clickhouse.command(`DETACH TABLE IF EXISTS ${table}`)
+  await whileAway()
   await clickhouse.command(`ATTACH TABLE IF NOT EXISTS ${table}`)
 }

@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -61,6 +61,25 @@ test('a block whose token was written when the kill came, but not its rows, is r
     ['2', '4'],
   ])
 })
+
+test.each([['the table'], ['the view', 'doubled']])(
+  'a block whose part was cut off in %s is repaired by a retry, and counts once in the other',
+  async (_where, table = 't') => {
+    await insert(1)
+    await insert(2)
+    const [part] = await clickhouse.query<{ path: string }>(
+      `SELECT path FROM system.parts WHERE table = '${table}' AND name LIKE 'all_2_2_%'`,
+    )
+    await reopenAfter(() => truncate(join(part!.path, 'data.bin'), 1))
+    expect(await read(table)).toHaveLength(1)
+    await insert(2)
+    await insert(1)
+    expect([await read('t'), await read('doubled')]).toEqual([
+      ['1', '2'],
+      ['2', '4'],
+    ])
+  },
+)
 
 test('tokens of blocks that were merged meanwhile stay known', async () => {
   for (const a of [1, 2, 3]) await insert(a)

@@ -94,6 +94,15 @@ test('a cut part that was merged from nothing is found as well, and known to be 
   expect(await findCutParts()).toMatchObject([{ name: part!.name, restorable: false }])
 })
 
+test('a part whose codec is not on the disk is whole: the engine finds the codec out', async () => {
+  await writeBatch()
+  const [part] = await activeParts('events_raw_v1')
+  await clickhouse.reopen(() => truncate(join(part!.path, 'default_compression_codec.txt')))
+  expect(await createPartCheck(clickhouse)()).toEqual([])
+  expect(await findBrokenParts(clickhouse)).toEqual([])
+  expect(await activeParts('events_raw_v1')).toMatchObject([{ name: part!.name }])
+})
+
 test('parts with a file for each column, of altered and of mutated tables are whole', async () => {
   const findCutParts = createPartCheck(clickhouse)
   const settings = 'min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0'
