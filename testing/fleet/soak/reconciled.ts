@@ -78,6 +78,7 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
         reconciles += 1
         const { surplus } = compareFaults(seeded, found)
         for (const one of surplus) invented.add(one)
+        if (surplus.length > 0) log(`among these were invented: ${JSON.stringify(found)}`)
         log(
           `reconcile found ${found.length} differences; ${seeded.length} faults are seeded; ${invented.size} were invented`,
         )
@@ -103,6 +104,7 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
       const found = await look()
       const { missed, surplus } = compareFaults(seeded, found ?? [])
       for (const one of surplus) invented.add(`${how}: ${one}`)
+      if (surplus.length > 0) log(`${how}, among these were invented: ${JSON.stringify(found)}`)
       if (missed.length === 0 || Date.now() > deadline) return missed.map((one) => `${how}: ${one}`)
       log(`not found yet, ${how}: ${missed.join(', ')}`)
     }
@@ -152,10 +154,11 @@ interface Found {
   hour_ms: number
   store: string
   surplus: number
+  examples?: Difference['examples']
 }
 
-const foundBy = ({ app_id, hour, store, expected, found }: Difference): Found => ({
-  ...{ app_id, hour_ms: Date.parse(hour), store, surplus: found - expected },
+const foundBy = ({ app_id, hour, store, expected, found, examples }: Difference): Found => ({
+  ...{ app_id, hour_ms: Date.parse(hour), store, surplus: found - expected, examples },
 })
 
 /** Sums by app, hour, store and direction: too much does not make up for too little. */
