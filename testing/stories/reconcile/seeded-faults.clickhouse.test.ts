@@ -82,6 +82,21 @@ describe('a seeded fault is found, and named with its store and hour:', () => {
     ])
   })
 
+  test('a raw row that was deleted, of an event whose request came again', async () => {
+    const event = { event_id: 'again', event_name: 'x', install_uuid: 'i', event_ts_ms: start_ms }
+    const body = JSON.stringify({ events: [event] })
+    for (let n = 0; n < 2; n += 1) await world.sdk(tenant, body)
+    await world.untilWritten()
+    await deleteRaw('again')
+    const { differences } = await findings()
+    expect(differences).toEqual([
+      {
+        ...{ app_id: tenant.app_id, hour: hourOf(start_ms), store: 'events_raw_v1', expected: 2, found: 1 },
+        examples: [expect.stringContaining('event again')],
+      },
+    ])
+  })
+
   test('a raw row that is there twice', async () => {
     const ids = await sendSome()
     await clickhouse.command(

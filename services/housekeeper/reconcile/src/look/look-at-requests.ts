@@ -169,8 +169,9 @@ function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps
     const read = erased.isLocked(app_id) ? [] : group
     const minted = new Set(read.flatMap((one) => [...(one.minted ?? [])]))
     const counts = (key: Parameters<typeof identityOf>[0]) => !rowless.has(identityOf(key))
+    const met = new Set<string>()
     for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts }, read))
-      await note(deps, missing, { log, rows, rowless, minted, chosen })
+      await note(deps, missing, { log, rows, rowless, minted, met, chosen })
     group = []
     bytes = 0
   }
@@ -208,6 +209,8 @@ interface NotedIn {
   rows: Tallied
   rowless: Rowless
   minted: ReadonlySet<string>
+  /** Events that were counted: one that came twice is one. */
+  met: Set<string>
   chosen: Chosen
 }
 
@@ -215,13 +218,15 @@ interface NotedIn {
 async function note(
   { dead, suspects }: LookDeps,
   { envelope, keys }: Missing,
-  { log, rows, rowless, minted, chosen }: NotedIn,
+  { log, rows, rowless, minted, met, chosen }: NotedIn,
 ): Promise<void> {
   const { received_at_ms, audit_key, app_id, install_uuid } = envelope
   for (const [at, event] of envelope.events.entries()) {
     const example = `event ${event.event_id} in ${audit_key}`
     const identity = identityOf(keys[at]!)
     suspects.readAgain(objectKey(app_id, audit_key))
+    if (met.has(identity)) continue
+    met.add(identity)
     const place = rowless.get(identity)
     if (place !== undefined) {
       rows.miss(received_at_ms, { example: `${example}: its key is of ${place}`, name: identity })
