@@ -25,7 +25,7 @@ export interface Erased {
 
 const ask_every_ms_min = 250
 /** Each costs as much however long the load is, and erasers halt with each kill. */
-const asks_max = 1200
+const asks_max = 100
 const run_every_ms = 4000
 const again_ms = 200
 

@@ -90,12 +90,13 @@ test('a difference that a clock ahead has looked at is compared again once the c
   expect(await reconciler.known()).toEqual([])
 })
 
-test('how far the job is behind is not shown before its first run', async () => {
-  const { reconciler } = stage
-  const gauge = 'tributary_reconcile_behind_seconds'
-  expect(await reconciler.metric(gauge)).toEqual([])
-  await reconciler.run()
-  expect(await reconciler.metric(gauge)).toHaveLength(1)
+test('a job whose first run never ends is behind for as long as it tries', async () => {
+  const { world, own: pool, postgres } = stage
+  const clickhouse = { ...stage.clickhouse, query: () => Promise.reject(new Error('ClickHouse is away')) }
+  const one = openReconciler({ world, clickhouse, pool, asking: postgres.pool })
+  world.clock.now_ms += 5 * hour_ms
+  await expect(one.run()).rejects.toThrow('ClickHouse is away')
+  expect(await one.metric('tributary_reconcile_behind_seconds')).toEqual([{ value: 5 * 3600 }])
 })
 
 test('an object that the store refuses is a difference of its app, and keeps no other app from being compared', async () => {

@@ -9,7 +9,7 @@ export function reconcileMetrics(registry: Registry, now: () => number) {
   let done_ms: number | null = null
   const behind = sharedMetric(registry, Gauge, {
     name: 'tributary_reconcile_behind_seconds',
-    help: 'Age of the end of the newest hour that is compared of all apps; none before the first.',
+    help: 'Age of the end of the newest hour that is compared of all apps; before the first, how long the process runs.',
     collect() {
       if (done_ms === null) behind.remove()
       else behind.set((now() - done_ms) / 1000)
@@ -25,7 +25,7 @@ export function reconcileMetrics(registry: Registry, now: () => number) {
       name: 'tributary_reconcile_hours_total',
       help: 'Hours of an app that were compared.',
     }),
-    /** Shows up to when all hours are compared, Unix epoch ms; null: none is. */
+    /** Shows up to when all hours are compared, Unix epoch ms; null: the job is off. */
     showDone(until_ms: number | null) {
       done_ms = until_ms
     },

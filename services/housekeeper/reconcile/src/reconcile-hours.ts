@@ -21,11 +21,14 @@ export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Pro
   const { pool, now, logger } = deps
   const metrics = reconcileMetrics(deps.registry, now)
   const names = comparedNames(limits.reconcile_names_max)
+  const started_ms = now()
   let failed_ms: number | null = null
 
   async function show(): Promise<void> {
     const newest = await newestHour(pool)
-    metrics.showDone(newest === null || deps.core_share === 0 ? null : newest + hour_ms)
+    // A first run that never ends must show, too.
+    const done_ms = newest === null ? started_ms : newest + hour_ms
+    metrics.showDone(deps.core_share === 0 ? null : done_ms)
     metrics.showDifferences(await countDifferences(pool))
   }
 
