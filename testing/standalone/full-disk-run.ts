@@ -20,7 +20,7 @@ export interface FullDiskRunResult extends Verdict {
   rounds: number
   /** Exit code of each stop; null when the process was killed, or missed its deadline. */
   stops: (number | null)[]
-  /** What the processes logged as errors: a run that is not exact explains itself. */
+  /** Lines that the processes logged as errors. They explain a run that is not exact. */
   errors: string[]
 }
 

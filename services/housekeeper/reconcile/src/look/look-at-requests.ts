@@ -226,14 +226,15 @@ async function note(
     const identity = identityOf(keys[at]!)
     suspects.readAgain(objectKey(app_id, audit_key))
     if (met.has(identity)) continue
-    met.add(identity)
     const place = rowless.get(identity)
     if (place !== undefined) {
       rows.miss(received_at_ms, { example: `${example}: its key is of ${place}`, name: identity })
       rowless.delete(identity)
+      met.add(identity)
       continue
     }
     if (received_at_ms >= chosen.until_ms || minted.has(event.event_id as string)) continue
+    met.add(identity)
     const isDead = (await dead.events()).has(eventName({ app_id, install_uuid, event_id: event.event_id }))
     if (!isDead) log.miss(received_at_ms, { example, name: identity })
   }
