@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { connect, createServer, type Server } from 'node:net'
+import { connect, createServer, type ListenOptions, type Server } from 'node:net'
 
 /**
  * Linux gives ports from 32768 on to connections: one of those may be gone before the engine that is to have it listens. The
@@ -8,23 +8,44 @@ import { connect, createServer, type Server } from 'node:net'
  */
 const [lowest, highest] = [10_081, 32_000]
 
-/** Different ports that are free now. */
+/**
+ * Different ports that are free now. No other call of any process gives them out while this process lives: a port may be asked
+ * for seconds before an engine listens on it.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(Array.from({ length: count }, listenSomewhere))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  const ports: number[] = []
+  while (ports.length < count) {
+    const port = randomInt(lowest, highest)
+    if ((await claim(port)) && (await isFree(port))) ports.push(port)
+  }
   return ports
 }
 
-async function listenSomewhere(): Promise<Server> {
-  for (;;) {
-    const server = createServer().listen(randomInt(lowest, highest), '127.0.0.1')
-    try {
-      await once(server, 'listening')
-      return server
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    }
+/** The claim is an abstract socket, which the kernel of Linux takes back when the process ends. Elsewhere there is none. */
+async function claim(port: number): Promise<boolean> {
+  if (process.platform !== 'linux') return true
+  const server = await listen({ path: `\0tributary-port-${port}` })
+  server?.unref()
+  return server !== null
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = await listen({ port, host: '127.0.0.1' })
+  if (server === null) return false
+  server.close()
+  await once(server, 'close')
+  return true
+}
+
+/** Null when the address is in use. */
+async function listen(address: ListenOptions): Promise<Server | null> {
+  const server = createServer().listen(address)
+  try {
+    await once(server, 'listening')
+    return server
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return null
+    throw error
   }
 }
 

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import kafkajs from 'kafkajs'
 import { fillFolder } from '../data/template.ts'
 import type { Launch, Recipe } from '../engine.ts'
 import { freePorts, probePort } from '../ports.ts'
@@ -118,7 +119,21 @@ async function launch(dir: string, extras: KafkaExtras): Promise<Launch> {
     async probe() {
       // Kafka opens them one after the other.
       const others = Object.values(extras.listeners).map((address) => Number(address.split(':').at(-1)))
-      await Promise.all([port, ...others].map(probePort))
+      await Promise.all(others.map(probePort))
+      await probeBroker(port)
     },
+  }
+}
+
+/** Rejects unless a broker answers. An open port may be that of another program, and a busy JVM may take its time for the first answer. */
+async function probeBroker(port: number): Promise<void> {
+  await probePort(port)
+  const retry = { retries: 0 }
+  const admin = new kafkajs.Kafka({ brokers: [`127.0.0.1:${port}`], retry, logLevel: kafkajs.logLevel.NOTHING }).admin()
+  try {
+    await admin.connect()
+    await admin.describeCluster()
+  } finally {
+    await admin.disconnect()
   }
 }
