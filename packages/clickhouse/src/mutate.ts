@@ -41,12 +41,14 @@ export async function mutate(clickhouse: Clickhouse, mutation: Mutation): Promis
 
 async function untilDone(clickhouse: Clickhouse, table: string, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const [open] = await clickhouse.query<{ reason: string }>(
-      `SELECT latest_fail_reason AS reason FROM system.mutations
-       WHERE database = currentDatabase() AND table = ${textLiteral(table)} AND NOT is_done LIMIT 1`,
+    const [known] = await clickhouse.query<{ all: number; open: number; reason: string }>(
+      `SELECT toUInt32(count()) AS all, toUInt32(countIf(NOT is_done)) AS open, maxIf(latest_fail_reason, NOT is_done) AS reason
+       FROM system.mutations WHERE database = currentDatabase() AND table = ${textLiteral(table)}`,
     )
-    if (open === undefined) return
-    if (open.reason !== '') throw new Error(`ClickHouse can't rewrite ${table}: ${open.reason}`)
+    const { all, open, reason } = known!
+    // A table that is detached for a moment has no mutations.
+    if (all > 0 && open === 0) return
+    if (reason !== '') throw new Error(`ClickHouse can't rewrite ${table}: ${reason}`)
     await setTimeout(look_ms, undefined, { signal })
   }
 }

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Difference } from '@tributary/contracts/admin/reconcile'
 import { hour_ms } from '@tributary/contracts/limits'
 import { openPostgres } from '@tributary/postgres/postgres'
+import type { Pool } from 'pg'
 import type { Fleet } from '../fleet.ts'
 import type { FleetProcess } from '../fleet-process.ts'
 import { CommandFailed, openBucket, operatorOf } from '../operator.ts'
@@ -16,7 +17,7 @@ export interface Reconciled {
   apps: readonly string[]
   /** Seeds one fault of each kind. */
   seed(): Promise<void>
-  /** Ends the questions. Compares what is found with what was seeded, when somebody asks and by the job. */
+  /** Ends the questions. Compares what is found with what was seeded, when somebody asks and by the job, each within `ms_max`. */
   end(ms_max: number): Promise<ReconciledResult>
   /** Builds the tables again from the audit store, so that no fault is left but the corrupted objects. Nothing may run. */
   rebuild(): Promise<void>
@@ -89,8 +90,12 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
   })()
   asking.catch(() => {}) // `end` throws it
 
-  /** What the job knows. */
-  async function known(): Promise<Found[]> {
+  /** What the job found, once it has compared an hour and all before it. */
+  async function foundByJob(hour: number): Promise<Found[] | null> {
+    const { rows: newest } = await pool.query(
+      "SELECT max(hour_ms)::float8 AS hour FROM reconciled_hours WHERE app_id = ''",
+    )
+    if (newest[0].hour === null || newest[0].hour < hour) return null
     const found = await pool.query('SELECT app_id, hour_ms::float8, store, expected, found FROM reconcile_differences')
     return found.rows.map(({ expected, found: there, ...one }) => ({
       ...one,
@@ -99,14 +104,14 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
   }
 
   /** What is missed in the end. */
-  async function untilFound(how: string, deadline: number, look: () => Promise<Found[] | null>): Promise<string[]> {
-    for (; ; await pause(poll_ms)) {
+  async function untilFound(how: string, ms_max: number, look: () => Promise<Found[] | null>): Promise<string[]> {
+    for (const deadline = Date.now() + ms_max; ; await pause(poll_ms)) {
       const found = await look()
       const { missed, surplus } = compareFaults(seeded, found ?? [])
       for (const one of surplus) invented.add(`${how}: ${one}`)
       if (surplus.length > 0) log(`${how}, among these were invented: ${JSON.stringify(found)}`)
-      if (missed.length === 0 || Date.now() > deadline) return missed.map((one) => `${how}: ${one}`)
-      log(`not found yet, ${how}: ${missed.join(', ')}`)
+      if ((found !== null && missed.length === 0) || Date.now() > deadline) return missed.map((one) => `${how}: ${one}`)
+      log(found === null ? `not compared yet, ${how}` : `not found yet, ${how}: ${missed.join(', ')}`)
     }
   }
 
@@ -120,14 +125,14 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
       await rm(dir, { recursive: true })
     },
     async end(ms_max) {
-      const deadline = Date.now() + ms_max
       ending.abort()
       try {
         await asking
         // By the clock of all: what came in the last minute is compared by the questions after it.
-        const asked = await untilFound('by asking', deadline, ask)
-        await moveClock(reconciler, dir)
-        const byJob = await untilFound('by the job', deadline, known)
+        const asked = await untilFound('by asking', ms_max, ask)
+        const last_hour = Math.floor(Date.now() / hour_ms) * hour_ms
+        await compareAnew(reconciler, pool, dir)
+        const byJob = await untilFound('by the job', ms_max, () => foundByJob(last_hour))
         return {
           faults_seeded: seeded.length,
           faults_missed: [...asked, ...byJob],
@@ -141,11 +146,15 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
   }
 }
 
-/** Starts it again with a clock by which the hours of the load are over. */
-async function moveClock(reconciler: FleetProcess, dir: string): Promise<void> {
+/**
+ * Starts it again with a clock by which the hours of the load are over. It has compared nothing yet, and what questions found, which is
+ * stored too, is gone.
+ */
+async function compareAnew(reconciler: FleetProcess, pool: Pool, dir: string): Promise<void> {
   const file = `${dir}/clock`
   await writeFile(file, String(ahead_ms))
   await reconciler.stop()
+  await pool.query('TRUNCATE reconcile_differences, reconciled_hours')
   await reconciler.restart({ NODE_OPTIONS: `--import ${clock}`, TEST_CLOCK_FILE: file })
 }
 

@@ -123,6 +123,18 @@ test('a postback that was lost is named with its hour and its object', async () 
   ])
 })
 
+test('a postback whose gateway died before it was published is no difference once it was sent again', async () => {
+  await writePostbacks(['{"a":1}'])
+  // The object of the first try: the second has one of its own, and the row.
+  const line = { ...postbackOf('{"a":1}'), received_at_ms: start_ms + 1 }
+  const first_key = audit_key.replace('-g-0', '-f-0')
+  await world.audit.putOnce(first_key, gzipSync(`${JSON.stringify({ ...line, v: undefined, audit_key: undefined })}\n`))
+  expect(await reconciler.ask({ since_ms: start_ms })).toMatchObject({ differences: [] })
+  await clickhouse.command('ALTER TABLE postbacks_raw_v1 DELETE WHERE 1 SETTINGS mutations_sync = 2')
+  const { differences } = await reconciler.ask({ since_ms: start_ms })
+  expect(differences).toMatchObject([{ store: 'postbacks_raw_v1', expected: 2, found: 0 }])
+})
+
 test('the job finds them within the hour in which they were received', async () => {
   const clicks = await writeClicks(2)
   await writePostbacks(['{"a":1}', '{"a":2}'])

@@ -97,6 +97,37 @@ describe('a seeded fault is found, and named with its store and hour:', () => {
     ])
   })
 
+  describe('of an event without a time that came on both sides of midnight:', () => {
+    const before_midnight_ms = Date.UTC(2026, 5, 1, 23, 59, 59, 900)
+    async function sendTwice() {
+      const body = JSON.stringify({ events: [{ event_id: 'again', event_name: 'x', install_uuid: 'i' }] })
+      world.clock.now_ms = before_midnight_ms
+      await world.sdk(tenant, body).catch(() => {})
+      world.clock.now_ms += 200
+      await world.sdk(tenant, body).catch(() => {})
+    }
+
+    test('its raw row was deleted', async () => {
+      await sendTwice()
+      await world.untilWritten()
+      await deleteRaw('again')
+      const { differences } = await findings()
+      expect(differences).toMatchObject([{ hour: hourOf(before_midnight_ms), store: 'events_raw_v1' }])
+    })
+
+    test('the log lacks it', async () => {
+      world.log.before = async () => {
+        throw new Error('dropped')
+      }
+      await sendTwice()
+      world.log.before = async () => {}
+      const { differences } = await findings()
+      expect(differences).toMatchObject([
+        { hour: hourOf(before_midnight_ms), store: 'events.accepted.v1', expected: 1, found: 0 },
+      ])
+    })
+  })
+
   test('a raw row that is there twice', async () => {
     const ids = await sendSome()
     await clickhouse.command(

@@ -99,6 +99,15 @@ test('a job whose first run never ends is behind for as long as it tries', async
   expect(await one.metric('tributary_reconcile_behind_seconds')).toEqual([{ value: 5 * 3600 }])
 })
 
+test('a job whose PostgreSQL has been away since its start is behind, too', async () => {
+  const { world, clickhouse, postgres } = stage
+  const pool = { query: () => Promise.reject(new Error('PostgreSQL is away')) } as unknown as typeof stage.own
+  const one = openReconciler({ world, clickhouse, pool, asking: postgres.pool })
+  world.clock.now_ms += 5 * hour_ms
+  await expect(one.run()).rejects.toThrow('PostgreSQL is away')
+  expect(await one.metric('tributary_reconcile_behind_seconds')).toEqual([{ value: 5 * 3600 }])
+})
+
 test('an object that the store refuses is a difference of its app, and keeps no other app from being compared', async () => {
   const { world, tenants, postgres } = stage
   for (const tenant of tenants) await dropped(world, tenant)

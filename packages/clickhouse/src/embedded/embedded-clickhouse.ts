@@ -7,9 +7,9 @@ import { insertSettings } from '../insert-settings.ts'
 import { querySettings, settingsSql } from '../settings-sql.ts'
 import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
+import { forgetBrokenTokens, forgetOrphanTokens } from './dedupe-logs.ts'
 import { openSessionPool } from './session-pool.ts'
 import { answerFiles } from './stream-answer.ts'
-import { forgetBrokenBlocks, trimDedupeLogs } from './trim-dedupe-logs.ts'
 
 export interface EmbeddedOptions {
   /** Belongs to the one engine that has it open: the caller sees to that, chdb takes no lock. */
@@ -93,7 +93,7 @@ export async function openEmbeddedClickhouse({
 }: EmbeddedOptions): Promise<Clickhouse> {
   const started = performance.now()
   const watched = watchCalls(onStuck)
-  const orphans = await trimDedupeLogs(data_dir)
+  const orphans = await forgetOrphanTokens(data_dir)
   const { chdb, engine, sessions } = await openEngine(data_dir, watched)
   const reads = openSessionPool(sessions.slice(0, 1))
   const writes = openSessionPool(sessions.slice(1, 3))
@@ -154,12 +154,13 @@ export async function openEmbeddedClickhouse({
     },
     close: () => closeEngine(chdb, [...reads.close(), ...writes.close(), ...streams.close()], watched),
   }
-  const broken = await forgetBrokenBlocks(clickhouse).catch(async (error) => {
+  const broken = await forgetBrokenTokens(clickhouse, orphans.folders).catch(async (error) => {
     await clickhouse.close()
     throw error
   })
-  const forgotten_tokens = orphans + broken
-  logger?.info({ engine, forgotten_tokens, open_ms: Math.round(performance.now() - started) }, 'clickhouse engine open')
+  const forgotten_tokens = orphans.forgotten + broken.forgotten
+  const open_ms = Math.round(performance.now() - started)
+  logger?.info({ engine, forgotten_tokens, covered_parts: broken.covered, open_ms }, 'clickhouse engine open')
   return clickhouse
 }
 

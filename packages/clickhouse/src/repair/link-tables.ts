@@ -1,9 +1,7 @@
 import { link, mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { settledTables, sweptFrom } from '@tributary/contracts/tables'
-
-/** `<partition>_<first block>_<last block>_<level>[_<mutation>]`: a part that is in use or was merged into one that is. */
-const part = /^[^_]+_\d+_\d+_\d+(?:_\d+)?$/
+import { partRange } from './part-names.ts'
 
 /**
  * Links the parts of a running embedded engine into `to`, below the same names: those of `events_raw_v1`, and of every table
@@ -30,11 +28,14 @@ export async function linkTables(data_dir: string, to: string): Promise<void> {
     if (!isRefilled(table)) await linkTable(join(data_dir, folder), join(to, folder))
 }
 
-const hasParts = async (folder: string): Promise<boolean> => (await readdir(folder)).some((name) => part.test(name))
+/** One that is in use or was merged into one that is. */
+const isPart = (name: string): boolean => partRange(name) !== null
+
+const hasParts = async (folder: string): Promise<boolean> => (await readdir(folder)).some(isPart)
 
 async function linkTable(from: string, to: string): Promise<void> {
   await mkdir(to, { recursive: true })
-  for (const name of (await readdir(from)).filter((one) => part.test(one))) {
+  for (const name of (await readdir(from)).filter(isPart)) {
     try {
       await linkFolder(join(from, name), join(to, name))
     } catch (error) {

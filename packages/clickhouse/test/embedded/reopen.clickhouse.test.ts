@@ -81,6 +81,48 @@ test.each([['the table'], ['the view', 'doubled']])(
   },
 )
 
+test('a block that is cut off where another was put aside before is repaired by a retry, too', async () => {
+  await insert(1)
+  await insert(2)
+  const parts = await paths(/\/all_2_2_0$/)
+  expect(parts).toHaveLength(2)
+  await reopenAfter(async () => {
+    for (const part of parts) {
+      await truncate(join(part, 'data.bin'), 1)
+      // The engine gave its number to a second block after it had put the first aside.
+      await mkdir(join(dirname(part), 'detached', `broken-on-start_${basename(part)}`))
+    }
+  })
+  await insert(2)
+  await insert(1)
+  expect([await read('t'), await read('doubled')]).toEqual([
+    ['1', '2'],
+    ['2', '4'],
+  ])
+})
+
+test('more broken parts than the engine puts up with by default keep no table away', async () => {
+  await clickhouse.command('SYSTEM STOP MERGES')
+  for (let a = 1; a <= 102; a += 1) await insert(a)
+  const parts = await paths(/\/all_(\d+)_\1_0$/)
+  await reopenAfter(async () => {
+    for (const part of parts.filter((path) => !path.endsWith('/all_1_1_0'))) await truncate(join(part, 'data.bin'), 1)
+  })
+  expect([await read('t'), await read('doubled')]).toEqual([['1'], ['2']])
+})
+
+test('no engine opens whose deduplication log cannot be read', async () => {
+  await insert(1)
+  await clickhouse.close()
+  const [log] = await paths(/\/deduplication_logs$/)
+  await rename(log!, `${log!}-aside`)
+  await appendFile(log!, '')
+  await expect(openEmbeddedClickhouse({ data_dir })).rejects.toThrow('ENOTDIR')
+  await rm(log!)
+  await rename(`${log!}-aside`, log!)
+  clickhouse = await openEmbeddedClickhouse({ data_dir })
+})
+
 test('tokens of blocks that were merged meanwhile stay known', async () => {
   for (const a of [1, 2, 3]) await insert(a)
   await clickhouse.command('OPTIMIZE TABLE t FINAL')

@@ -42,12 +42,12 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   const { clickhouse, goesOn, everything = false, fix = {}, logger, beforeRefill } = options
   const broken = await findBrokenParts(clickhouse)
   const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
-  for (const { table, name, lost } of broken) logger.error({ table, part: name, lost }, 'part of a table is broken')
+  for (const { table, name } of broken) logger.error({ table, part: name }, 'part of a table is broken')
   for (const counts of differences) logger.error(counts, 'table differs from the events that it is made of')
   const lost_events = Math.max(0, ...differences.map((one) => (derivedOf(one.table).from === raw ? surplus(one) : 0)))
 
   const sources = await readViewSources(clickhouse)
-  const damaged = new Set(broken.filter(({ lost }) => lost).map(({ table }) => table))
+  const damaged = new Set(broken.map(({ table }) => table))
   const wanted = new Set(everything ? sources.keys() : differences.map(({ table }) => table))
   for (const table of damaged) {
     const made = sweptFrom[table] ?? table

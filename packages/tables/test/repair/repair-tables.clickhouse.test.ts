@@ -74,16 +74,23 @@ describe('a merged part whose files were cut off', () => {
     expect(await findCutParts()).toMatchObject([{ name: merged!.name, restorable: true }])
     await reloadTable(clickhouse, 'event_keys_v1')
     expect(await clickhouse.readEventTables()).toEqual(before)
-    expect(await findBrokenParts(clickhouse)).toMatchObject([{ table: 'event_keys_v1', lost: false }])
     expect(await findCutParts()).toEqual([])
-
-    const repaired = await repair()
-    expect(repaired).toMatchObject({ refilled: [], lost_events: 0, beyond: [], noted: false })
-    await repaired.closeParts()
     expect(await findBrokenParts(clickhouse)).toEqual([])
+    expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0, beyond: [], noted: false })
     await writeBatch()
     expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0 })
   })
+})
+
+test('a merged part is not taken out of use when one that it was merged from was cut off, too', async () => {
+  await writeBatch()
+  await writeBatch()
+  const [first] = await activeParts('event_keys_v1')
+  await clickhouse.command('OPTIMIZE TABLE event_keys_v1 FINAL')
+  const [merged] = await activeParts('event_keys_v1')
+  await cutFiles(first!)
+  await cutFiles(merged!)
+  expect(await createPartCheck(clickhouse)()).toMatchObject([{ name: merged!.name, restorable: false }])
 })
 
 test('a cut part that was merged from nothing is found as well, and known to be beyond help while the engine runs', async () => {
@@ -144,7 +151,7 @@ describe('at the start', () => {
       await clickhouse.reopen(async () => void (await Promise.all(parts.map(cutFiles))))
       const repaired = await repair()
       const broken = repaired.broken.toSorted((a, b) => tables.indexOf(a.table) - tables.indexOf(b.table))
-      expect(broken).toMatchObject(tables.map((table) => ({ table, lost: true })))
+      expect(broken).toMatchObject(tables.map((table) => ({ table })))
       expect(repaired.refilled).toEqual(expect.arrayContaining(tables))
       expect([repaired.noted, repaired.lost_events, repaired.beyond]).toEqual([true, 0, []])
       expect(await clickhouse.readEventTables()).toEqual(before)
@@ -244,6 +251,28 @@ describe('at the start', () => {
     expect(await findBrokenParts(clickhouse)).toEqual([])
     expect(await readdir(join(part!.path, '..', 'detached'))).toEqual([expect.stringMatching(/^kept-on-start_/)])
     expect(await repair()).toMatchObject({ broken: [], reread: [], refilled: [], noted: false })
+  })
+
+  test('the log is read again for a part that was put aside, though the parts on both sides of it were merged', async () => {
+    const insertClick = (n: number) => {
+      const row = { app_id: `app-${n}`, day: new Date().toISOString().slice(0, 10), click_id: 'click', match_keys: ['1'] }
+      const lines = JSON.stringify(Object.values(row))
+      return clickhouse.insert({ table: 'clicks_raw_v1', columns: Object.keys(row), lines, token: `${n}` })
+    }
+    for (const n of [1, 2, 3]) await insertClick(n)
+    const parts = await activeParts('clicks_raw_v1')
+    expect(parts).toHaveLength(3)
+    await clickhouse.reopen(() => cutFiles(parts[1]!))
+    await clickhouse.command('OPTIMIZE TABLE clicks_raw_v1 FINAL')
+    await clickhouse.reopen()
+    const repaired = await repair()
+    expect(repaired.reread).toEqual(['clicks_raw_v1'])
+    await insertClick(2)
+    expect(await clickhouse.query('SELECT app_id FROM clicks_raw_v1 ORDER BY app_id')).toEqual(
+      ['app-1', 'app-2', 'app-3'].map((app_id) => ({ app_id })),
+    )
+    await repaired.closeParts()
+    expect(await findBrokenParts(clickhouse)).toEqual([])
   })
 
   test('a broken part of a table that nothing fills is named and kept', async () => {

@@ -4,8 +4,8 @@ import type { Logger } from 'pino'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Difference } from './look/findings.ts'
 
-/** Metrics of the reconciler; the gauges show what PostgreSQL holds, whichever process found it. */
-export function reconcileMetrics(registry: Registry, now: () => number) {
+/** Gives back what tells it up to when all hours are compared, Unix epoch ms; null: the job is off. */
+export function behindMetric(registry: Registry, now: () => number): (until_ms: number | null) => void {
   let done_ms: number | null = null
   const behind = sharedMetric(registry, Gauge, {
     name: 'tributary_reconcile_behind_seconds',
@@ -15,6 +15,13 @@ export function reconcileMetrics(registry: Registry, now: () => number) {
       else behind.set((now() - done_ms) / 1000)
     },
   })
+  return (until_ms) => {
+    done_ms = until_ms
+  }
+}
+
+/** Metrics of the reconciler; the gauge shows what PostgreSQL holds, whichever process found it. */
+export function reconcileMetrics(registry: Registry) {
   const differences = sharedMetric(registry, Gauge, {
     name: 'tributary_reconcile_differences',
     help: 'Hours of an app in which a store differs from the others.',
@@ -25,10 +32,6 @@ export function reconcileMetrics(registry: Registry, now: () => number) {
       name: 'tributary_reconcile_hours_total',
       help: 'Hours of an app that were compared.',
     }),
-    /** Shows up to when all hours are compared, Unix epoch ms; null: the job is off. */
-    showDone(until_ms: number | null) {
-      done_ms = until_ms
-    },
     showDifferences(counts: ReadonlyMap<string, number>) {
       differences.reset()
       for (const [store, count] of counts) differences.set({ store }, count)

@@ -6,7 +6,7 @@ import { compareOpenDays } from './hours/compare-open-days.ts'
 import { comparedNames } from './hours/compared-names.ts'
 import { forgetHours, newestHour } from './hours/reconciled-hours.ts'
 import { hourOf, type Looked } from './look/findings.ts'
-import { logDifferences, reconcileMetrics } from './metrics.ts'
+import { behindMetric, logDifferences, reconcileMetrics } from './metrics.ts'
 import { addDifferences, countDifferences, forgetOldDifferences } from './stored-differences.ts'
 
 /** Between two runs when something could not be compared: the first has read most of the stores already. */
@@ -19,16 +19,18 @@ const after_failure_ms = 600_000
  */
 export function reconcileHours(deps: ReconcilerDeps): (stop: AbortSignal) => Promise<void> {
   const { pool, now, logger } = deps
-  const metrics = reconcileMetrics(deps.registry, now)
+  const metrics = reconcileMetrics(deps.registry)
+  const showBehind = behindMetric(deps.registry, now)
   const names = comparedNames(limits.reconcile_names_max)
   const started_ms = now()
   let failed_ms: number | null = null
+  const showDone = (done_ms: number) => showBehind(deps.core_share === 0 ? null : done_ms)
+  // A first run that fails or never ends must show, too.
+  showDone(started_ms)
 
   async function show(): Promise<void> {
     const newest = await newestHour(pool)
-    // A first run that never ends must show, too.
-    const done_ms = newest === null ? started_ms : newest + hour_ms
-    metrics.showDone(deps.core_share === 0 ? null : done_ms)
+    showDone(newest === null ? started_ms : newest + hour_ms)
     metrics.showDifferences(await countDifferences(pool))
   }
 

@@ -10,7 +10,7 @@ import { countDifferences } from './stored-differences.ts'
 /** Compares a range when somebody asks for it, for as long as somebody waits (`POST /reconcile`). */
 export function reconcileWhenAsked(deps: ReconcilerDeps) {
   const { pool, now, logger } = deps
-  const metrics = reconcileMetrics(deps.registry, deps.now)
+  const metrics = reconcileMetrics(deps.registry)
 
   async function work({ asked, left, ended, show }: JobInHand): Promise<object> {
     const { request_id, since_ms, app_id } = AskedReconcile.parse(asked)

@@ -1,5 +1,5 @@
 import { restoreCrashSignals } from '@tributary/clickhouse/embedded/crash-signals'
-import { trimDedupeLogs } from '@tributary/clickhouse/embedded/trim-dedupe-logs'
+import { forgetOrphanTokens } from '@tributary/clickhouse/embedded/dedupe-logs'
 import { textLiteral } from '@tributary/clickhouse/literals'
 import { Semaphore } from 'async-mutex'
 import { Session, version } from 'chdb'
@@ -48,11 +48,11 @@ const statements_max = 6
 
 /**
  * Runs each statement of chdb in its own session (0.8 ms), as a server does, so that statements share no settings or
- * parameters. Plain MergeTree tables of a killed engine are repaired as in the embedded engine; the Replicated family of a
- * real server needs no repair.
+ * parameters. Tokens of inserts that a kill cut off are forgotten as in the embedded engine, since tables are plain MergeTree; the
+ * Replicated family of a real server needs no repair.
  */
 export async function openEngine(data_dir: string): Promise<Engine> {
-  await trimDedupeLogs(data_dir)
+  await forgetOrphanTokens(data_dir)
   // Stays open, because the engine lives only while a session is open.
   const root = new Session(data_dir, { connectionArgs: engineArguments })
   restoreCrashSignals()

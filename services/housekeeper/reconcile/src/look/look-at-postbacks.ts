@@ -1,4 +1,4 @@
-import { findMissingPostbacks, postbackIdentity } from '@tributary/audited/missing-postbacks'
+import { findMissingPostbacks, postbackIdentity, withoutSentAgain } from '@tributary/audited/missing-postbacks'
 import { readPostbackObjects } from '@tributary/audited/read-postbacks'
 import type { Reading } from '@tributary/audited/reading'
 import { type PostbackReceived, postback_audit_folder, postbackProtocols } from '@tributary/contracts/postback/received'
@@ -9,6 +9,8 @@ import type { LookDeps } from './look-deps.ts'
 
 /** Postbacks that one statement looks up. */
 const postbacks_together = 500
+/** Those without a row that wait for the look at their bytes. */
+const missing_together = 5000
 
 /** Compares the audit objects of Apple's postbacks, those of some days, with `postbacks_raw_v1`. Postbacks name no app. */
 export async function lookAtPostbacks(
@@ -20,9 +22,16 @@ export async function lookAtPostbacks(
   const hours = new Set<string>()
   const refusals: Refusals = new Map()
   let waiting: PostbackReceived[] = []
+  let missing: PostbackReceived[] = []
 
   async function lookUp() {
-    for (const postback of await findMissingPostbacks(clickhouse, waiting, pause)) {
+    missing.push(...(await findMissingPostbacks(clickhouse, waiting, pause)))
+    waiting = []
+    if (missing.length >= missing_together) await noteMissing()
+  }
+
+  async function noteMissing() {
+    for (const postback of await withoutSentAgain(clickhouse, missing)) {
       const { received_at_ms, audit_key } = postback
       const name = postbackIdentity(postback)
       if ((await dead.postbacks()).has(name)) continue
@@ -30,7 +39,7 @@ export async function lookAtPostbacks(
       const example = `a postback of ${new Date(received_at_ms).toISOString()} in ${audit_key}`
       rows.miss(received_at_ms, { example, name })
     }
-    waiting = []
+    missing = []
   }
 
   for (const protocol of postbackProtocols) {
@@ -60,5 +69,6 @@ export async function lookAtPostbacks(
     }
   }
   await lookUp()
+  await noteMissing()
   return { differences: [...rows.differences(), ...objects.differences()], hours }
 }

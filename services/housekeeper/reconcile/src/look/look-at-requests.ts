@@ -1,9 +1,10 @@
 import { dayFolders } from '@tributary/audit-store/audit-days'
-import { findMissing, identityOf, type Missing, type ReadEnvelope } from '@tributary/audited/missing-events'
+import { type EventKey, findMissing, identityOf, type Missing, type ReadEnvelope } from '@tributary/audited/missing-events'
 import { type ReadRequest, readRequests } from '@tributary/audited/read-requests'
 import type { Reading } from '@tributary/audited/reading'
 import { topics } from '@tributary/contracts/topics'
 import { newestTombstones } from '@tributary/domain/erasure/tombstones'
+import { duplicateDays } from '@tributary/domain/event-key'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { eventName } from './dead-names.ts'
 import { hourOf, type Looked, type Tallied, tallied } from './findings.ts'
@@ -47,8 +48,15 @@ interface ChosenRequests extends Chosen {
   is_whole: boolean
 }
 
-/** Keys that have no row, by name, with where they are (`findRowlessKeys`). Names are taken out when their event is met. */
-export type Rowless = Map<string, string>
+/** Keys that have no row, by name, with where they are (`findRowlessKeys`). */
+export type Rowless = ReadonlyMap<string, string>
+
+/** Of all days of an app, by the names of keys. */
+export interface Keys {
+  rowless: Rowless
+  /** Those of events that were counted: an event that came twice is one. */
+  met: Set<string>
+}
 
 /** Given on together: one look-up is of that size, and memory is bounded by it. */
 const group_events = 5000
@@ -79,7 +87,7 @@ export async function lookAtRequests(
   deps: LookDeps,
   { app, day }: Day,
   chosen: ChosenRequests,
-  rowless: Rowless,
+  keys: Keys,
 ): Promise<LookedAtRequests> {
   const { audit, pause } = deps
   const { app_id } = app
@@ -90,7 +98,7 @@ export async function lookAtRequests(
   // Names of backends' objects show no hour.
   if (chosen.count !== null) for await (const listed of list(folders[0].folder)) chosen.count(listed)
   const named = await findNamed(deps, chosen.ranges())
-  const lookUps = openLookUps(deps, { app_id, chosen, named, rowless }, tallies)
+  const lookUps = openLookUps(deps, { app_id, chosen, named, keys }, tallies)
   const isChosen = (at_ms: number, key: string | null) => isInTime(chosen, at_ms, key) || chosen.is_whole
   for (const { source, folder } of folders) {
     for await (const listed of list(folder)) {
@@ -149,17 +157,18 @@ interface LookUps {
   app_id: string
   chosen: Chosen
   named: ReadonlyMap<string, NamedByRows>
-  rowless: Rowless
+  keys: Keys
 }
 
 /** Gathers the events of objects, and looks up those that rows do not name in full. */
-function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps, tallies: Tallies) {
+function openLookUps(deps: LookDeps, { app_id, chosen, named, keys }: LookUps, tallies: Tallies) {
   const { log, rows, hours, reading } = tallies
   const { clickhouse, pause } = deps
   /** Envelopes of the object at hand, and of those before that are looked up. */
   let object: ReadEnvelope[] = []
   let at_hand: string | undefined
   let sent = 0
+  let object_bytes = 0
   let group: ReadEnvelope[] = []
   let bytes = 0
 
@@ -168,10 +177,9 @@ function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps
     // The writer sets the records of a locked app aside.
     const read = erased.isLocked(app_id) ? [] : group
     const minted = new Set(read.flatMap((one) => [...(one.minted ?? [])]))
-    const counts = (key: Parameters<typeof identityOf>[0]) => !rowless.has(identityOf(key))
-    const met = new Set<string>()
-    for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts }, read))
-      await note(deps, missing, { log, rows, rowless, minted, met, chosen })
+    const hasRow = (key: EventKey) => !keys.rowless.has(identityOf(key))
+    for (const missing of await findMissing({ clickhouse, erased, reading, pause, counts: hasRow }, read))
+      await note(deps, missing, { log, rows, keys, minted, chosen })
     group = []
     bytes = 0
   }
@@ -180,10 +188,14 @@ function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps
     if (at_hand !== undefined) {
       const rows_name = named.get(at_hand)?.events ?? 0
       tallies.compareSent(at_hand, sent, rows_name)
-      if (rows_name < eventsOf(object)) group.push(...object)
+      if (rows_name < eventsOf(object)) {
+        group.push(...object)
+        bytes += object_bytes
+      }
     }
     object = []
     sent = 0
+    object_bytes = 0
     at_hand = undefined
     if (eventsOf(group) >= group_events || bytes >= group_bytes) await lookUp()
   }
@@ -199,7 +211,7 @@ function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps
       for (const one of [log, rows]) one.expect(received_at_ms, eventsOf(envelopes))
       object.push(...envelopes)
       sent += of_request
-      bytes += size
+      object_bytes += size
     },
   }
 }
@@ -207,36 +219,36 @@ function openLookUps(deps: LookDeps, { app_id, chosen, named, rowless }: LookUps
 interface NotedIn {
   log: Tallied
   rows: Tallied
-  rowless: Rowless
+  keys: Keys
   minted: ReadonlySet<string>
-  /** Events that were counted: one that came twice is one. */
-  met: Set<string>
   chosen: Chosen
 }
 
 /** Counts events that have no key, and those whose key has no row. */
 async function note(
   { dead, suspects }: LookDeps,
-  { envelope, keys }: Missing,
-  { log, rows, rowless, minted, met, chosen }: NotedIn,
+  missing: Missing,
+  { log, rows, keys: { rowless, met }, minted, chosen }: NotedIn,
 ): Promise<void> {
-  const { received_at_ms, audit_key, app_id, install_uuid } = envelope
-  for (const [at, event] of envelope.events.entries()) {
+  const { received_at_ms, audit_key, app_id, install_uuid, events } = missing.envelope
+  for (const [at, event] of events.entries()) {
     const example = `event ${event.event_id} in ${audit_key}`
-    const identity = identityOf(keys[at]!)
+    const key = missing.keys[at]!
+    // To the writer the same event of a neighbouring day is this one.
+    const names = duplicateDays(key.key_day).map((key_day) => identityOf({ ...key, key_day }))
     suspects.readAgain(objectKey(app_id, audit_key))
-    if (met.has(identity)) continue
-    const place = rowless.get(identity)
-    if (place !== undefined) {
-      rows.miss(received_at_ms, { example: `${example}: its key is of ${place}`, name: identity })
-      rowless.delete(identity)
-      met.add(identity)
+    if (names.some((one) => met.has(one))) continue
+    const stored = names.find((one) => rowless.has(one))
+    if (stored !== undefined) {
+      rows.miss(received_at_ms, { example: `${example}: its key is of ${rowless.get(stored)}`, name: stored })
+      met.add(stored)
       continue
     }
     if (received_at_ms >= chosen.until_ms || minted.has(event.event_id as string)) continue
-    met.add(identity)
+    const name = identityOf(key)
+    met.add(name)
     const isDead = (await dead.events()).has(eventName({ app_id, install_uuid, event_id: event.event_id }))
-    if (!isDead) log.miss(received_at_ms, { example, name: identity })
+    if (!isDead) log.miss(received_at_ms, { example, name })
   }
 }
 

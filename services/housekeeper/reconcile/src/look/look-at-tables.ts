@@ -14,7 +14,6 @@ import {
 import { compareSettled, type SettledDifference } from '@tributary/tables/repair/compare-settled'
 import type { AppFacts } from '@tributary/tenancy/companies/tenants'
 import { type Difference, tallied } from './findings.ts'
-import type { Rowless } from './look-at-requests.ts'
 import type { LookDeps, StoreDeps } from './look-deps.ts'
 
 /** How often tables of sums are looked at while they differ: an insert may be between two tables in some of the looks. */
@@ -39,7 +38,7 @@ interface DaysOfTables {
 interface LookedAtTables {
   differences: Difference[]
   /** Keys without a row, for a look at requests to find the hours of their events. */
-  rowless: Rowless
+  rowless: Map<string, string>
   /** The UTC days on which rows are missing. */
   rowless_days: string[]
 }
@@ -102,7 +101,7 @@ async function lookAtDay(
   const different = await steady(sleep, (only) => compareDays(clickhouse, at, only))
   if (areRowsMissing(different)) {
     const keys = await findRowlessKeys(clickhouse, at, rowless_max)
-    const rowless: Rowless = new Map(keys.map((key) => [identityOf(key), key.place]))
+    const rowless = new Map(keys.map((key): [string, string] => [identityOf(key), key.place]))
     return { differences: doubled, rowless, rowless_days: [day] }
   }
   const differences = [...doubled, ...different.map((one) => differenceOf(app_id, one))]

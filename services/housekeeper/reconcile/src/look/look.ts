@@ -7,7 +7,7 @@ import { type Difference, type Looked, merged, tallied } from './findings.ts'
 import type { NamedObject } from './list-objects.ts'
 import { lookAtClicks } from './look-at-clicks.ts'
 import { lookAtPostbacks } from './look-at-postbacks.ts'
-import { type Chosen, lookAtRequests, type Rowless } from './look-at-requests.ts'
+import { type Chosen, type Keys, lookAtRequests } from './look-at-requests.ts'
 import { lookForObjects, type Received } from './look-at-rows.ts'
 import { findExpired, lookAtTables } from './look-at-tables.ts'
 import type { LookDeps, StoreDeps } from './look-deps.ts'
@@ -54,17 +54,18 @@ export async function lookAtApp(
   // Only the audit store shows when an event without a row was received: on its day, or on the next.
   const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
   const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
+  const keys: Keys = { rowless, met: new Set() }
   for (const day of [...new Set([...received.filter(daysOf(suspects)), ...whole])].toSorted()) {
     const is_whole = whole.has(day)
     const choose = is_whole ? (objects: readonly NamedObject[]) => objects : scope.choose
     const chosen = { ...scope, is_whole, choose, ranges: () => dueRanges(scope, app_id, day) }
-    const { named, ...looked } = await lookAtRequests(deps, { app, day }, chosen, rowless)
+    const { named, ...looked } = await lookAtRequests(deps, { app, day }, chosen, keys)
     add(looked.differences)
     for (const hour of looked.hours) all.hours.add(hour)
     // Retention deletes objects by their day, and rows by the day of their event, which may be the next.
     if (day >= expired) add(await lookForObjects(deps, app_id, named))
   }
-  add(unmet(deps, app_id, rowless, rowless_days))
+  add(unmet(deps, app_id, keys, rowless_days))
   return { ...all, differences: merged(all.differences) }
 }
 
@@ -72,11 +73,12 @@ export async function lookAtApp(
 function unmet(
   { suspects }: LookDeps,
   app_id: string,
-  rowless: Rowless,
+  { rowless, met }: Keys,
   [first_day = '']: readonly string[],
 ): Difference[] {
   const rows = tallied(app_id, 'events_raw_v1', suspects)
   for (const [name, place] of rowless) {
+    if (met.has(name)) continue
     const [, key_day, event_key] = name.split('/')
     const at_ms = Date.parse(key_day === undefined || key_day === installKeyDay ? first_day : key_day)
     const example = `an event with the key ${event_key} of ${place}, which no audit object has`
