@@ -142,7 +142,10 @@ async function steady(
   look: (only?: ReadonlySet<string>) => Promise<DayDifference[]>,
 ): Promise<DayDifference[]> {
   let found = (await look()).map((one) => ({ one, times: 1 }))
+  const foundTwice = () => found.filter(({ one, times }) => isLack(one) || times > 1).map(({ one }) => one)
   for (let again = 1; again < looks && found.length > 0; again += 1) {
+    // How many rows are missing is not told by the sums.
+    if (areRowsMissing(foundTwice())) break
     await sleep(between_looks_ms)
     const looked = await look(new Set(found.map(({ one }) => one.table)))
     const now = new Map(looked.map((one) => [faultOf(one), one]))
@@ -154,7 +157,7 @@ async function steady(
       return [{ one: surplusOf(one) < surplusOf(after) ? one : after, times: times + 1 }]
     })
   }
-  return found.filter(({ one, times }) => isLack(one) || times > 1).map(({ one }) => one)
+  return foundTwice()
 }
 
 const surplusOf = ({ counted, expected }: DayDifference) => counted - expected
