@@ -20,7 +20,9 @@ async function ask(count: number): Promise<{ ports: number[]; end(): Promise<unk
   return { ports: JSON.parse(String(line)), end: () => (child.stdin.end(), once(child, 'exit')) }
 }
 
-it('gives no port out twice while the process that asked for it lives', { skip: process.platform !== 'linux' }, async () => {
+it('gives no port out twice while the process that asked for it lives', {
+  skip: process.platform !== 'linux',
+}, async () => {
   const processes = await Promise.all([ask(300), ask(300)])
   const ports = processes.flatMap(({ ports }) => ports)
   expect(ports).toHaveLength(600)

@@ -255,7 +255,12 @@ describe('at the start', () => {
 
   test('the log is read again for a part that was put aside, though the parts on both sides of it were merged', async () => {
     const insertClick = (n: number) => {
-      const row = { app_id: `app-${n}`, day: new Date().toISOString().slice(0, 10), click_id: 'click', match_keys: ['1'] }
+      const row = {
+        app_id: `app-${n}`,
+        day: new Date().toISOString().slice(0, 10),
+        click_id: 'click',
+        match_keys: ['1'],
+      }
       const lines = JSON.stringify(Object.values(row))
       return clickhouse.insert({ table: 'clicks_raw_v1', columns: Object.keys(row), lines, token: `${n}` })
     }
@@ -273,6 +278,26 @@ describe('at the start', () => {
     )
     await repaired.closeParts()
     expect(await findBrokenParts(clickhouse)).toEqual([])
+  })
+
+  test('a cut part is nothing to repair, at this start or the next, when a whole one was made of it before', async () => {
+    for (const n of [1, 2]) {
+      const row = {
+        app_id: `app-${n}`,
+        day: new Date().toISOString().slice(0, 10),
+        click_id: 'click',
+        match_keys: ['1'],
+      }
+      const lines = JSON.stringify(Object.values(row))
+      await clickhouse.insert({ table: 'clicks_raw_v1', columns: Object.keys(row), lines, token: `${n}` })
+    }
+    const parts = await activeParts('clicks_raw_v1')
+    await clickhouse.command('OPTIMIZE TABLE clicks_raw_v1 FINAL')
+    await clickhouse.reopen(async () => void (await Promise.all(parts.map(cutFiles))))
+    expect(await repair()).toMatchObject({ broken: [], reread: [] })
+    await clickhouse.command('SYSTEM WAIT LOADING PARTS clicks_raw_v1')
+    await clickhouse.reopen()
+    expect(await repair()).toMatchObject({ broken: [], reread: [] })
   })
 
   test('a broken part of a table that nothing fills is named and kept', async () => {

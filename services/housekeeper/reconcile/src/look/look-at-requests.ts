@@ -1,5 +1,11 @@
 import { dayFolders } from '@tributary/audit-store/audit-days'
-import { type EventKey, findMissing, identityOf, type Missing, type ReadEnvelope } from '@tributary/audited/missing-events'
+import {
+  type EventKey,
+  findMissing,
+  identityOf,
+  type Missing,
+  type ReadEnvelope,
+} from '@tributary/audited/missing-events'
 import { type ReadRequest, readRequests } from '@tributary/audited/read-requests'
 import type { Reading } from '@tributary/audited/reading'
 import { topics } from '@tributary/contracts/topics'
