@@ -17,7 +17,13 @@ async function ask(count: number): Promise<{ ports: number[]; end(): Promise<unk
     timeout: 60_000,
   })
   const [line] = await once(child.stdout, 'data')
-  return { ports: JSON.parse(String(line)), end: () => (child.stdin.end(), once(child, 'exit')) }
+  return {
+    ports: JSON.parse(String(line)),
+    end() {
+      child.stdin.end()
+      return once(child, 'exit')
+    },
+  }
 }
 
 it('gives no port out twice while the process that asked for it lives', {
