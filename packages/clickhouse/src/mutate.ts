@@ -15,6 +15,8 @@ export interface Mutation {
 
 /** Between two looks whether a mutation is done. */
 const look_ms = 50
+/** So many looks may find no mutation at all of a table: it is detached for a moment, or a replica has not heard of it yet. */
+const unknown_looks_max = 100
 
 /**
  * Rewrites the parts that hold rows of a condition, one partition after the other, and resolves with the number of rows once the
@@ -40,15 +42,16 @@ export async function mutate(clickhouse: Clickhouse, mutation: Mutation): Promis
 }
 
 async function untilDone(clickhouse: Clickhouse, table: string, signal: AbortSignal): Promise<void> {
-  for (;;) {
+  for (let unknown = 0; unknown < unknown_looks_max; ) {
     const [known] = await clickhouse.query<{ all: number; open: number; reason: string }>(
       `SELECT toUInt32(count()) AS all, toUInt32(countIf(NOT is_done)) AS open, maxIf(latest_fail_reason, NOT is_done) AS reason
        FROM system.mutations WHERE database = currentDatabase() AND table = ${textLiteral(table)}`,
     )
     const { all, open, reason } = known!
-    // A table that is detached for a moment has no mutations.
     if (all > 0 && open === 0) return
     if (reason !== '') throw new Error(`ClickHouse can't rewrite ${table}: ${reason}`)
+    unknown = all === 0 ? unknown + 1 : 0
     await setTimeout(look_ms, undefined, { signal })
   }
+  throw new Error(`ClickHouse knows no mutation of ${table} any more: it was killed, or the table is gone`)
 }

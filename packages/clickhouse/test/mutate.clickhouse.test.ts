@@ -35,3 +35,15 @@ test('is not over while its table is detached', async () => {
   expect(await deleting).toBe(1)
   expect(await clickhouse.query('SELECT a FROM t')).toEqual([{ a: 2 }])
 })
+
+test('rejects when somebody kills it', async () => {
+  await clickhouse.command('SYSTEM STOP MERGES')
+  const { signal } = new AbortController()
+  const deleting = expect(mutate(clickhouse, { table: 't', action: 'DELETE', where: 'a = 1', signal })).rejects.toThrow(
+    'knows no mutation of t any more',
+  )
+  const open = () => clickhouse.query("SELECT 1 FROM system.mutations WHERE table = 't'")
+  await vi.waitFor(async () => expect(await open()).toHaveLength(1))
+  await clickhouse.command("KILL MUTATION WHERE table = 't'")
+  await deleting
+})

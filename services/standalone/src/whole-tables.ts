@@ -135,9 +135,9 @@ function watchParts(clickhouse: Clickhouse, service: Service, broken: BrokenPart
       reported.add(nameOf({ table, name }))
       broken.inc({ table })
       logger.error({ table, part: name, restorable }, 'part of a table was cut off, by a full disk most likely')
-      // Loading takes every cut part of the table away, so one that nothing replaces must wait for the next start.
-      if (!hopeless.some((part) => part.table === table)) away.add(table)
     }
+    // Loading takes every cut part of the table away, so one that nothing replaces must wait for the next start.
+    for (const { table } of cut) if (!hopeless.some((part) => part.table === table)) away.add(table)
     // A table whose loading fails is not there at all, until a later run has loaded it.
     for (const table of away) {
       await reloadTable(clickhouse, table)

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { appendFile, readdir, readFile, truncate } from 'node:fs/promises'
+import { appendFile, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Clickhouse } from '../clickhouse.ts'
 import {
@@ -16,13 +16,17 @@ import { brokenName, type PartRange, partRange } from '../repair/part-names.ts'
 /** The folders of tables, by their UUID. */
 export type TableFolders = ReadonlyMap<string, TableFolder>
 
+/** In the data folder from before the engine opens until `forgetBrokenTokens` is done. */
+const folders_file = 'parts-before-open.json'
+
 /**
  * Forgets the tokens of inserts that a kill cut off at one certain point, in the files of an engine that is not running.
  *
  * A plain MergeTree writes the token of a block into its deduplication log first and gives the part its final name
  * second (seen with strace on 26.7). Killed in between, the rows are gone but the token is known, so the repetition
  * that should repair it would be ignored and its events lost. Such a token shows by its part: no part on disk has its
- * block numbers. Gives back how many were forgotten, and what lies in the folders.
+ * block numbers. Gives back how many were forgotten, and what lay in the folders before an engine opened them: one that was killed
+ * while it opened has put parts aside, and merged the others, already.
  */
 export async function forgetOrphanTokens(data_dir: string): Promise<{ forgotten: number; folders: TableFolders }> {
   const folders = new Map<string, TableFolder>()
@@ -33,7 +37,19 @@ export async function forgetOrphanTokens(data_dir: string): Promise<{ forgotten:
     const parts = wholeParts(folder, [])
     forgotten += await forgetTokens(path, (range) => !parts.some((part) => covers(part, range)))
   }
-  return { forgotten, folders }
+  return { forgotten, folders: await keepFolders(data_dir, folders) }
+}
+
+/** What an earlier opening, which never ended, has kept; nobody has written since. */
+async function keepFolders(data_dir: string, folders: TableFolders): Promise<TableFolders> {
+  const file = join(data_dir, folders_file)
+  try {
+    return new Map(JSON.parse(await readFile(file, 'utf8')))
+  } catch {
+    // There is none, or a kill cut it off before the engine opened.
+    if (folders.size > 0) await writeFile(file, JSON.stringify([...folders]), { flush: true })
+    return folders
+  }
 }
 
 /**
@@ -41,7 +57,8 @@ export async function forgetOrphanTokens(data_dir: string): Promise<{ forgotten:
  * of a good part. `before` is what lay in the folders until then. Nobody may write meanwhile. Gives back how many were forgotten, and
  * how many parts were deleted because others hold their rows.
  */
-export async function forgetBrokenTokens(clickhouse: Clickhouse, before: TableFolders) {
+export async function forgetBrokenTokens(clickhouse: Clickhouse, data_dir: string, before: TableFolders) {
+  await loadMergedParts(clickhouse, before)
   const broken = Map.groupBy(await findBrokenParts(clickhouse), ({ table }) => table)
   let forgotten = 0
   let covered = 0
@@ -59,13 +76,30 @@ export async function forgetBrokenTokens(clickhouse: Clickhouse, before: TableFo
       forgotten += await forgetTokens(path, isGone)
     })
   }
+  await rm(join(data_dir, folders_file), { force: true })
   return { forgotten, covered }
 }
 
+/** The engine loads parts that were merged into others in the background, and puts broken ones aside only then. */
+async function loadMergedParts(clickhouse: Clickhouse, before: TableFolders): Promise<void> {
+  const merged = [...before].filter(([, { parts }]) => {
+    const ranges = parts.flatMap((name) => partRange(name) ?? [])
+    return ranges.some((range) => ranges.some((other) => other !== range && covers(other, range)))
+  })
+  if (merged.length === 0) return
+  const uuids = new Set(merged.map(([uuid]) => uuid))
+  const tables = await clickhouse.query<{ name: string; uuid: string }>(
+    'SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = currentDatabase()',
+  )
+  for (const { name } of tables.filter(({ uuid }) => uuids.has(uuid)))
+    await clickhouse.command(`SYSTEM WAIT LOADING PARTS ${name}`)
+}
+
 async function tablePaths(store: string): Promise<string[]> {
-  const groups = await namesIn(store)
+  if (!existsSync(store)) return []
+  const groups = (await readdir(store, { withFileTypes: true })).filter((one) => one.isDirectory())
   const paths = await Promise.all(
-    groups.map(async (group) => (await namesIn(join(store, group))).map((uuid) => join(store, group, uuid))),
+    groups.map(async ({ name }) => (await namesIn(join(store, name))).map((uuid) => join(store, name, uuid))),
   )
   return paths.flat().filter((path) => existsSync(join(path, 'detached')))
 }

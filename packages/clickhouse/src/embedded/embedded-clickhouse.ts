@@ -154,7 +154,7 @@ export async function openEmbeddedClickhouse({
     },
     close: () => closeEngine(chdb, [...reads.close(), ...writes.close(), ...streams.close()], watched),
   }
-  const broken = await forgetBrokenTokens(clickhouse, orphans.folders).catch(async (error) => {
+  const broken = await forgetBrokenTokens(clickhouse, data_dir, orphans.folders).catch(async (error) => {
     await clickhouse.close()
     throw error
   })

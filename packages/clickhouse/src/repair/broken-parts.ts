@@ -104,7 +104,7 @@ export function createPartCheck(clickhouse: Clickhouse) {
     const still = new Set((await clickhouse.query<PartOnDisk>(selectParts('active'))).map(({ path }) => path))
     const replaced: PartOnDisk[] = []
     for (const part of await clickhouse.query<PartOnDisk>(selectParts('NOT active')))
-      if (await isWhole(part)) replaced.push(part)
+      if (cut.some(({ table }) => table === part.table) && (await isWhole(part))) replaced.push(part)
     const rangesOf = (table: string) =>
       replaced.filter((part) => part.table === table).flatMap(({ name }) => partRange(name) ?? [])
     return cut

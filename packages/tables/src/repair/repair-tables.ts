@@ -2,6 +2,7 @@ import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type BrokenPart, closeBrokenPart, findBrokenParts } from '@tributary/clickhouse/repair/broken-parts'
 import { readViewSources } from '@tributary/clickhouse/schema/view-sources'
 import { derivedOf, rereadTables, settledTables, stampTables, sweptFrom } from '@tributary/contracts/tables'
+import { readRawExpired } from '../events/raw-expired.ts'
 import { findDifferences, type GoesOnAt } from './compare-tables.ts'
 import { emptySettled, refillTables, stampAgain } from './refill-tables.ts'
 
@@ -56,10 +57,12 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   const reread = [...damaged].filter((table) => rereadTables.has(table))
   // Views have rows that their source lost: what is read again would be there twice under two identities of the log.
   for (const { source, target } of sources.values()) if (reread.includes(source)) wanted.add(target)
+  // Nothing else has the sums of days whose raw events have expired.
+  const hasExpired = damaged.size > 0 && (await readRawExpired(clickhouse)).size > 0
   const beyond = [...damaged].filter(
     (table) =>
       ![raw, records, ...stampTables, ...settledTables, ...reread].includes(table) &&
-      !sources.has(sweptFrom[table] ?? table),
+      (hasExpired || !sources.has(sweptFrom[table] ?? table)),
   )
   // Stamps that lost rows are smaller than they were, so figures go first.
   if (damaged.size > 0 || wanted.size > 0) await emptySettled(clickhouse)

@@ -350,6 +350,17 @@ describe('when raw events of an app have expired', () => {
     expect(await repair()).toMatchObject({ refilled: [], lost_events: 0 })
   })
 
+  test('a broken part with sums of expired days is named and kept: nothing fills them again', async () => {
+    await expire()
+    const parts = await activeParts('events_per_day_v1')
+    await clickhouse.reopen(async () => void (await Promise.all(parts.map(cutFiles))))
+    const repaired = await repair()
+    expect(repaired.beyond).toEqual(['events_per_day_v1'])
+    await repaired.closeParts()
+    const kept = await readdir(join(parts[0]!.path, '..', 'detached'))
+    expect(kept.filter((name) => name.startsWith('kept-on-start_'))).toHaveLength(parts.length)
+  })
+
   test('a day that has not expired is filled again from its events', async () => {
     const before = await expire()
     await clickhouse.command(

@@ -54,15 +54,18 @@ interface ChosenRequests extends Chosen {
   is_whole: boolean
 }
 
-/** Keys that have no row, by name, with where they are (`findRowlessKeys`). */
-export type Rowless = ReadonlyMap<string, string>
-
 /** Of all days of an app, by the names of keys. */
 export interface Keys {
-  rowless: Rowless
-  /** Those of events that were counted: an event that came twice is one. */
+  /** Keys that have no row, with where they are (`findRowlessKeys`). */
+  rowless: ReadonlyMap<string, string>
+  /** Those of them whose event was met. */
   met: Set<string>
+  /** Those of events that the log lacks: one that came twice counts once, unless there are more than are remembered. */
+  unlogged: Set<string>
 }
+
+/** Events that the log lacks and that are remembered, some 230 bytes each. */
+const unlogged_max = 100_000
 
 /** Given on together: one look-up is of that size, and memory is bounded by it. */
 const group_events = 5000
@@ -234,7 +237,7 @@ interface NotedIn {
 async function note(
   { dead, suspects }: LookDeps,
   missing: Missing,
-  { log, rows, keys: { rowless, met }, minted, chosen }: NotedIn,
+  { log, rows, keys: { rowless, met, unlogged }, minted, chosen }: NotedIn,
 ): Promise<void> {
   const { received_at_ms, audit_key, app_id, install_uuid, events } = missing.envelope
   for (const [at, event] of events.entries()) {
@@ -243,7 +246,7 @@ async function note(
     // To the writer the same event of a neighbouring day is this one.
     const names = duplicateDays(key.key_day).map((key_day) => identityOf({ ...key, key_day }))
     suspects.readAgain(objectKey(app_id, audit_key))
-    if (names.some((one) => met.has(one))) continue
+    if (names.some((one) => met.has(one) || unlogged.has(one))) continue
     const stored = names.find((one) => rowless.has(one))
     if (stored !== undefined) {
       rows.miss(received_at_ms, { example: `${example}: its key is of ${rowless.get(stored)}`, name: stored })
@@ -252,7 +255,8 @@ async function note(
     }
     if (received_at_ms >= chosen.until_ms || minted.has(event.event_id as string)) continue
     const name = identityOf(key)
-    met.add(name)
+    if (unlogged.size >= unlogged_max) unlogged.clear()
+    unlogged.add(name)
     const isDead = (await dead.events()).has(eventName({ app_id, install_uuid, event_id: event.event_id }))
     if (!isDead) log.miss(received_at_ms, { example, name })
   }

@@ -54,7 +54,7 @@ export async function lookAtApp(
   // Only the audit store shows when an event without a row was received: on its day, or on the next.
   const whole = new Set(rowless_days.flatMap((day) => [day, utcDay(Date.parse(day) + day_ms)]))
   const expired = (await findExpired(deps.clickhouse, app_id)) ?? ''
-  const keys: Keys = { rowless, met: new Set() }
+  const keys: Keys = { rowless, met: new Set(), unlogged: new Set() }
   for (const day of [...new Set([...received.filter(daysOf(suspects)), ...whole])].toSorted()) {
     const is_whole = whole.has(day)
     const choose = is_whole ? (objects: readonly NamedObject[]) => objects : scope.choose
