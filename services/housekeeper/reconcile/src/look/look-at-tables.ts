@@ -144,7 +144,7 @@ async function steady(
   let found = (await look()).map((one) => ({ one, times: 1 }))
   const foundTwice = () => found.filter(({ one, times }) => isLack(one) || times > 1).map(({ one }) => one)
   for (let again = 1; again < looks && found.length > 0; again += 1) {
-    // How many rows are missing is not told by the sums.
+    // The sums do not tell which rows are missing.
     if (areRowsMissing(foundTwice())) break
     await sleep(between_looks_ms)
     const looked = await look(new Set(found.map(({ one }) => one.table)))
