@@ -15,7 +15,7 @@ export interface Mutation {
 
 /** Between two looks whether a mutation is done. */
 const look_ms = 50
-/** So many looks may find no mutation at all of a table: it is detached for a moment, or a replica has not heard of it yet. */
+/** Looks in a row that find no mutation of the table, which may be detached for a moment, or on a replica that has not heard of it. */
 const unknown_looks_max = 100
 
 /**

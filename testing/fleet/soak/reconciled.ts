@@ -90,7 +90,7 @@ export async function startReconciled(fleet: Fleet, log: (line: string) => void)
   })()
   asking.catch(() => {}) // `end` throws it
 
-  /** What the job found, once it has compared an hour and all before it. */
+  /** Differences that the job found; null until it has compared this hour, and so all before it. */
   async function foundByJob(hour: number): Promise<Found[] | null> {
     const { rows: newest } = await pool.query(
       "SELECT max(hour_ms)::float8 AS hour FROM reconciled_hours WHERE app_id = ''",

@@ -10,7 +10,7 @@ async function ask(count: number): Promise<{ ports: number[]; end(): Promise<unk
     const { freePorts } = await import('${ports_ts}')
     const ports = []
     for (let n = 0; n < ${count}; n += 1) ports.push(...(await freePorts(1)))
-    console.log(JSON.stringify(ports))
+    process.stdout.write(JSON.stringify(ports))
     process.stdin.resume()`
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     stdio: ['pipe', 'pipe', 'inherit'],

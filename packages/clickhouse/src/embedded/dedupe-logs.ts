@@ -16,7 +16,6 @@ import { brokenName, type PartRange, partRange } from '../repair/part-names.ts'
 /** The folders of tables, by their UUID. */
 export type TableFolders = ReadonlyMap<string, TableFolder>
 
-/** In the data folder from before the engine opens until `forgetBrokenTokens` is done. */
 const folders_file = 'parts-before-open.json'
 
 /**
@@ -25,8 +24,7 @@ const folders_file = 'parts-before-open.json'
  * A plain MergeTree writes the token of a block into its deduplication log first and gives the part its final name
  * second (seen with strace on 26.7). Killed in between, the rows are gone but the token is known, so the repetition
  * that should repair it would be ignored and its events lost. Such a token shows by its part: no part on disk has its
- * block numbers. Gives back how many were forgotten, and what lay in the folders before an engine opened them: one that was killed
- * while it opened has put parts aside, and merged the others, already.
+ * block numbers. Gives back how many were forgotten, and what lies in the folders.
  */
 export async function forgetOrphanTokens(data_dir: string): Promise<{ forgotten: number; folders: TableFolders }> {
   const folders = new Map<string, TableFolder>()
@@ -37,11 +35,14 @@ export async function forgetOrphanTokens(data_dir: string): Promise<{ forgotten:
     const parts = wholeParts(folder, [])
     forgotten += await forgetTokens(path, (range) => !parts.some((part) => covers(part, range)))
   }
-  return { forgotten, folders: await keepFolders(data_dir, folders) }
+  return { forgotten, folders }
 }
 
-/** What an earlier opening, which never ended, has kept; nobody has written since. */
-async function keepFolders(data_dir: string, folders: TableFolders): Promise<TableFolders> {
+/**
+ * Writes down what lies in the folders before the engine opens them, until `forgetBrokenTokens` is done. Gives back what the last opening
+ * wrote down, if a kill ended it: that engine may have put parts aside and merged others. Nobody has written rows since.
+ */
+export async function keepFolders(data_dir: string, folders: TableFolders): Promise<TableFolders> {
   const file = join(data_dir, folders_file)
   try {
     return new Map(JSON.parse(await readFile(file, 'utf8')))

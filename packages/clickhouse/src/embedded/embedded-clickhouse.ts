@@ -7,7 +7,7 @@ import { insertSettings } from '../insert-settings.ts'
 import { querySettings, settingsSql } from '../settings-sql.ts'
 import { type EngineStuck, type WatchedRun, watchCalls } from './call-watch.ts'
 import { restoreCrashSignals } from './crash-signals.ts'
-import { forgetBrokenTokens, forgetOrphanTokens } from './dedupe-logs.ts'
+import { forgetBrokenTokens, forgetOrphanTokens, keepFolders } from './dedupe-logs.ts'
 import { openSessionPool } from './session-pool.ts'
 import { answerFiles } from './stream-answer.ts'
 
@@ -94,6 +94,7 @@ export async function openEmbeddedClickhouse({
   const started = performance.now()
   const watched = watchCalls(onStuck)
   const orphans = await forgetOrphanTokens(data_dir)
+  const before = await keepFolders(data_dir, orphans.folders)
   const { chdb, engine, sessions } = await openEngine(data_dir, watched)
   const reads = openSessionPool(sessions.slice(0, 1))
   const writes = openSessionPool(sessions.slice(1, 3))
@@ -154,7 +155,7 @@ export async function openEmbeddedClickhouse({
     },
     close: () => closeEngine(chdb, [...reads.close(), ...writes.close(), ...streams.close()], watched),
   }
-  const broken = await forgetBrokenTokens(clickhouse, data_dir, orphans.folders).catch(async (error) => {
+  const broken = await forgetBrokenTokens(clickhouse, data_dir, before).catch(async (error) => {
     await clickhouse.close()
     throw error
   })

@@ -11,7 +11,7 @@ export interface BrokenPart {
   path: string
 }
 
-/** What lies in the folder of a table: parts in use and those that they were merged from, and what was put aside. */
+/** Names in the folder of a table. `parts` are in use, or were merged into others; `detached` were put aside. */
 export interface TableFolder {
   parts: readonly string[]
   detached: readonly string[]

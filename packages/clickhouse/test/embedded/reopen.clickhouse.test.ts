@@ -88,9 +88,10 @@ test('a block that was cut off is repaired by a retry, though an engine was kill
     const parts = await paths(/\/all_2_2_0$/)
     for (const part of parts) await truncate(join(part, 'data.bin'), 1)
     const opening = `
-      import { forgetOrphanTokens } from ${JSON.stringify(new URL('../../src/embedded/dedupe-logs.ts', import.meta.url).href)}
+      import { forgetOrphanTokens, keepFolders } from ${JSON.stringify(new URL('../../src/embedded/dedupe-logs.ts', import.meta.url).href)}
       import { Session } from 'chdb'
-      await forgetOrphanTokens(${JSON.stringify(data_dir)})
+      const { folders } = await forgetOrphanTokens(${JSON.stringify(data_dir)})
+      await keepFolders(${JSON.stringify(data_dir)}, folders)
       const session = new Session(${JSON.stringify(data_dir)})
       for (const table of ['t', 'doubled']) session.query('OPTIMIZE TABLE tributary.' + table + ' FINAL')
       process.kill(process.pid, 'SIGKILL')`

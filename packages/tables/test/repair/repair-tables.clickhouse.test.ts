@@ -1,135 +1,20 @@
-import { readdir, rm, truncate } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { mutate } from '@tributary/clickhouse/mutate'
-import { createPartCheck, findBrokenParts, reloadTable } from '@tributary/clickhouse/repair/broken-parts'
-import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { findBrokenParts } from '@tributary/clickhouse/repair/broken-parts'
+import type { TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { markRawExpired } from '../../src/events/raw-expired.ts'
-import { type RepairOptions, repairTables } from '../../src/repair/repair-tables.ts'
+import { repairTables } from '../../src/repair/repair-tables.ts'
+import { cutFiles, damagedTables } from './damaged-tables.ts'
 
+const { stage, writeBatch, insertRow, activeParts, repair } = damagedTables()
 let clickhouse: TestClickhouse
-let offset: number
-beforeEach(async () => {
-  clickhouse = await openTestClickhouse()
-  offset = 0
-})
-afterEach(() => clickhouse.close())
-
-const noon_ms = Date.UTC(2026, 5, 1, 12)
-const day_ms = 24 * 3600 * 1000
-
-/** Writes a batch of events over three days and two years, a third with money, and gives back the next offset. */
-async function writeBatch(): Promise<number> {
-  const rows = Array.from({ length: 30 }, (_, n) => {
-    const money =
-      n % 3 === 0 ? { revenue_micros: String(1000 * n), currency: 'EUR', transaction_key: `${offset + n + 1}` } : {}
-    const ts_ms = noon_ms - (n % 3) * day_ms - (n % 2) * 366 * day_ms
-    // Some corrected times are on the day before or after: raw events may have expired on one of the two days alone.
-    const correction_ms = ((n % 5) - 2) * 7 * 3600 * 1000
-    const of = { app_id: `app-${n % 2}`, install_uuid: `install-${n % 4}`, user_id: `user-${n}` }
-    return testEventRow({ ...of, ts_ms, correction_ms, offset: offset + n, ...money })
-  })
-  await clickhouse.insertEvents(rows, `batch-${offset}`)
-  offset += rows.length
-  return offset
-}
-
-interface Part {
-  table: string
-  name: string
-  path: string
-}
-const activeParts = (table: string) =>
-  clickhouse.query<Part>(
-    `SELECT table, name, path FROM system.parts WHERE active AND database = 'tributary' AND table = '${table}' ORDER BY name`,
-  )
-
-/** What a full disk does to a part: some files are there and empty. */
-async function cutFiles({ path }: Part) {
-  for (const name of await readdir(path)) if (name !== 'data.bin') await truncate(join(path, name), 0)
-}
-
-async function repair(goesOnAt = offset, fix: RepairOptions['fix'] = {}) {
-  const steps: string[] = []
-  const repaired = await repairTables({
-    clickhouse,
-    goesOn: [{ partition: 0, offset: goesOnAt }],
-    fix,
-    logger: { info: () => {}, error: () => {} },
-    beforeRefill: async () => void steps.push('before'),
-  })
-  return { ...repaired, noted: steps.length > 0 }
-}
-
-describe('a merged part whose files were cut off', () => {
-  test('is found while the parts that it was merged from are there, and they come back with all rows', async () => {
-    const findCutParts = createPartCheck(clickhouse)
-    await writeBatch()
-    await writeBatch()
-    expect(await findCutParts()).toEqual([])
-    const before = await clickhouse.readEventTables()
-    await clickhouse.command('OPTIMIZE TABLE event_keys_v1 FINAL')
-    const [merged] = await activeParts('event_keys_v1')
-    await cutFiles(merged!)
-    expect(await findCutParts()).toMatchObject([{ name: merged!.name, restorable: true }])
-    await reloadTable(clickhouse, 'event_keys_v1')
-    expect(await clickhouse.readEventTables()).toEqual(before)
-    expect(await findCutParts()).toEqual([])
-    expect(await findBrokenParts(clickhouse)).toEqual([])
-    expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0, beyond: [], noted: false })
-    await writeBatch()
-    expect(await repair()).toMatchObject({ broken: [], refilled: [], lost_events: 0 })
-  })
+beforeEach(() => {
+  ;({ clickhouse } = stage)
 })
 
-test('a merged part is not taken out of use when one that it was merged from was cut off, too', async () => {
-  await writeBatch()
-  await writeBatch()
-  const [first] = await activeParts('event_keys_v1')
-  await clickhouse.command('OPTIMIZE TABLE event_keys_v1 FINAL')
-  const [merged] = await activeParts('event_keys_v1')
-  await cutFiles(first!)
-  await cutFiles(merged!)
-  expect(await createPartCheck(clickhouse)()).toMatchObject([{ name: merged!.name, restorable: false }])
-})
-
-test('a cut part that was merged from nothing is found as well, and known to be beyond help while the engine runs', async () => {
-  const findCutParts = createPartCheck(clickhouse)
-  await writeBatch()
-  const [part] = await activeParts('events_raw_v1')
-  await cutFiles(part!)
-  expect(await findCutParts()).toMatchObject([{ name: part!.name, restorable: false }])
-})
-
-test('a part whose codec is not on the disk is whole: the engine finds the codec out', async () => {
-  await writeBatch()
-  const [part] = await activeParts('events_raw_v1')
-  await clickhouse.reopen(() => truncate(join(part!.path, 'default_compression_codec.txt')))
-  expect(await createPartCheck(clickhouse)()).toEqual([])
-  expect(await findBrokenParts(clickhouse)).toEqual([])
-  expect(await activeParts('events_raw_v1')).toMatchObject([{ name: part!.name }])
-})
-
-test('parts with a file for each column, of altered and of mutated tables are whole', async () => {
-  const findCutParts = createPartCheck(clickhouse)
-  const settings = 'min_bytes_for_wide_part = 0, min_rows_for_wide_part = 0'
-  await clickhouse.command(`CREATE TABLE wide (a UInt8, b String) ENGINE = MergeTree ORDER BY a SETTINGS ${settings}`)
-  await clickhouse.command(`INSERT INTO wide SELECT number, '' FROM numbers(1000)`)
-  await clickhouse.command('ALTER TABLE wide ADD COLUMN c UInt8 DEFAULT 7')
-  await clickhouse.command('ALTER TABLE wide UPDATE b = toString(a) WHERE a > 9 SETTINGS mutations_sync = 2')
-  await clickhouse.command('DELETE FROM wide WHERE a = 3 SETTINGS lightweight_deletes_sync = 2')
-  expect(await findCutParts()).toEqual([])
-  const [part] = await activeParts('wide')
-  await truncate(join(part!.path, 'b.bin'), 1)
-  expect(await createPartCheck(clickhouse)()).toMatchObject([{ table: 'wide' }])
-})
-
-test('parts that were merged are kept for longer than the check of the merged one may take', async () => {
-  const [kept] = await clickhouse.query(
-    `SELECT toUInt32(value) AS seconds FROM system.merge_tree_settings WHERE name = 'old_parts_lifetime'`,
-  )
-  expect(kept).toEqual({ seconds: 300 })
-})
+const insertClick = (n: number) => insertRow('clicks_raw_v1', n, { click_id: 'click', match_keys: ['1'] })
 
 describe('at the start', () => {
   test('tables that lack nothing are left alone', async () => {
@@ -235,15 +120,11 @@ describe('at the start', () => {
     },
   ])('a broken part of $table has the log read again, and what its views fill is what is left of it', async (given) => {
     const { table, made, keys } = given
-    for (const n of [1, 2]) {
-      const row = { app_id: `app-${n}`, day: new Date().toISOString().slice(0, 10), ...keys }
-      const lines = JSON.stringify(Object.values(row))
-      await clickhouse.insert({ table, columns: Object.keys(row), lines, token: `${n}` })
-    }
+    for (const n of [1, 2]) await insertRow(table, n, keys)
     const [part] = await activeParts(table)
     await clickhouse.reopen(() => cutFiles(part!))
     const fixed: string[] = []
-    const repaired = await repair(offset, { [table]: async () => void fixed.push(table) })
+    const repaired = await repair(stage.offset, { [table]: async () => void fixed.push(table) })
     expect(repaired).toMatchObject({ reread: [table], beyond: [], noted: true })
     expect([repaired.refilled.toSorted(), fixed]).toEqual([made, [table]])
     expect(await clickhouse.query(`SELECT DISTINCT app_id FROM ${made[0]}`)).toEqual([{ app_id: 'app-2' }])
@@ -254,16 +135,6 @@ describe('at the start', () => {
   })
 
   test('the log is read again for a part that was put aside, though the parts on both sides of it were merged', async () => {
-    const insertClick = (n: number) => {
-      const row = {
-        app_id: `app-${n}`,
-        day: new Date().toISOString().slice(0, 10),
-        click_id: 'click',
-        match_keys: ['1'],
-      }
-      const lines = JSON.stringify(Object.values(row))
-      return clickhouse.insert({ table: 'clicks_raw_v1', columns: Object.keys(row), lines, token: `${n}` })
-    }
     for (const n of [1, 2, 3]) await insertClick(n)
     const parts = await activeParts('clicks_raw_v1')
     expect(parts).toHaveLength(3)
@@ -342,7 +213,7 @@ describe('when raw events of an app have expired', () => {
     expect(await repair()).toMatchObject({ refilled: [], lost_events: 0, noted: false })
     for (const _time of [1, 2]) {
       await repairTables({
-        ...{ clickhouse, goesOn: [{ partition: 0, offset }], everything: true },
+        ...{ clickhouse, goesOn: [{ partition: 0, offset: stage.offset }], everything: true },
         ...{ logger: { info: () => {}, error: () => {} }, beforeRefill: async () => {} },
       })
       expect(await clickhouse.readEventTables()).toEqual(before)

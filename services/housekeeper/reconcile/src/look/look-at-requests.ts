@@ -54,7 +54,7 @@ interface ChosenRequests extends Chosen {
   is_whole: boolean
 }
 
-/** Of all days of an app, by the names of keys. */
+/** Names of keys, of all days of an app. */
 export interface Keys {
   /** Keys that have no row, with where they are (`findRowlessKeys`). */
   rowless: ReadonlyMap<string, string>
