@@ -5,6 +5,7 @@ import { basename, dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import type { Clickhouse } from '../../src/clickhouse.ts'
 import { openEmbeddedClickhouse } from '../../src/embedded/embedded-clickhouse.ts'
+import { findBrokenParts } from '../../src/repair/broken-parts.ts'
 
 let data_dir: string
 let clickhouse: Clickhouse
@@ -146,6 +147,30 @@ test('more broken parts than the engine puts up with by default keep no table aw
     for (const part of parts.filter((path) => !path.endsWith('/all_1_1_0'))) await truncate(join(part, 'data.bin'), 1)
   })
   expect([await read('t'), await read('doubled')]).toEqual([['1'], ['2']])
+})
+
+test('no part is broken whose rows were merged into another, however many there are to load in the background', async () => {
+  await clickhouse.command(
+    'CREATE TABLE many (a UInt64) ENGINE = MergeTree ORDER BY a SETTINGS parts_to_delay_insert = 0',
+  )
+  await clickhouse.command('SYSTEM STOP MERGES')
+  await clickhouse.command(
+    'INSERT INTO many SELECT number FROM numbers(1000) SETTINGS max_block_size = 1, min_insert_block_size_rows = 1, max_threads = 1',
+  )
+  const [{ folder }] = (await clickhouse.query<{ folder: string }>(
+    "SELECT data_paths[1] AS folder FROM system.tables WHERE name = 'many'",
+  )) as [{ folder: string }]
+  const parts = (await readdir(folder)).filter((name) => /^all_/.test(name))
+  expect(parts.length).toBeGreaterThan(500)
+  await clickhouse.command('SYSTEM START MERGES')
+  await clickhouse.command('OPTIMIZE TABLE many FINAL')
+  await reopenAfter(async () => {
+    for (const part of parts.slice(0, 200)) await truncate(join(folder, part, 'checksums.txt'), 0)
+  })
+  expect(await findBrokenParts(clickhouse)).toEqual([])
+  await reopenAfter(async () => {})
+  expect(await findBrokenParts(clickhouse)).toEqual([])
+  expect(await read('many')).toHaveLength(1000)
 })
 
 test('no engine opens whose deduplication log cannot be read', async () => {
