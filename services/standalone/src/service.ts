@@ -40,6 +40,7 @@ import { standaloneEngines } from './engines.ts'
 import { areEventsGone } from './events-gone.ts'
 import { offerFirstLink } from './first-person.ts'
 import { openAdminToken } from './local-secrets.ts'
+import { openReplayNeeded } from './needs-replay.ts'
 import { watchDisk } from './watch-disk.ts'
 import { keepTablesWhole } from './whole-tables.ts'
 import { writeStart } from './write-start.ts'
@@ -125,24 +126,22 @@ async function startServices({ config, data_dir, admin_token, disk, engines }: S
   const { clickhouse, broker, audit, postgres: pool } = engines
   const embedded = config.TRIBUTARY_CLICKHOUSE_URL === undefined
   const events_gone = embedded && (await areEventsGone({ clickhouse, broker, audit, pool }))
+  const needed = openReplayNeeded(data_dir, service)
   const tables = embedded
     ? await keepTablesWhole(
         clickhouse,
         broker,
-        { data_dir, disk, events_gone, startEpoch: () => startRawEpoch(pool) },
+        { data_dir, disk, needed, events_gone, startEpoch: () => startRawEpoch(pool) },
         service,
       )
     : null
-  const misfits = createMisfitTroubles({ tables_on_server: !embedded })
-  service.troubles.push(misfits.troubles)
+  const misfits = createMisfitTroubles(needed, { tables_on_server: !embedded })
+  service.troubles.push(misfits.troubles, needed.troubles)
   const instance = randomUUID()
   const context = {
     ...{ ...engines, ...service, disk, embedded, instance },
     config: { ...config, TRIBUTARY_ADMIN_TOKEN: admin_token },
-    onFilled() {
-      misfits.filled()
-      tables?.filled()
-    },
+    onFilled: needed.filled,
   }
   const parts: readonly ServiceParts<typeof context>[] = services
   const consumers = parts.flatMap((one) => one.consumers ?? []).flatMap((build) => build(context) ?? [])

@@ -7,10 +7,11 @@ import { consumers } from '@tributary/contracts/consumers'
 import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import { every } from '@tributary/service-kit/service/every'
 import type { Trouble } from '@tributary/service-kit/service/health'
+import type { ReplayNeeded } from '@tributary/service-kit/service/replay-needed'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
 import { completeInstalls } from '@tributary/tables/attribution/complete-installs'
-import { type Repair, repairTables } from '@tributary/tables/repair/repair-tables'
+import { type Losses, repairTables } from '@tributary/tables/repair/repair-tables'
 import { Counter, type Registry } from 'prom-client'
 import { writePrivateFile } from './local-secrets.ts'
 
@@ -19,8 +20,6 @@ export interface WholeTables {
   reread: boolean
   /** Notes that the log is read again; call it once that is sure. */
   settle(): Promise<void>
-  /** A replay of the whole audit store is done: no event is lost any more. */
-  filled(): void
 }
 
 /** Far less than the five minutes for which the engine keeps the parts that it has merged. */
@@ -30,6 +29,8 @@ export interface WholeTablesOptions {
   data_dir: string
   /** Tables are filled again only while there is space. */
   disk: Gate
+  /** Takes what only a replay fills. */
+  needed: Pick<ReplayNeeded, 'note'>
   part_check_pause_ms?: number
   /** Tables and log were removed both (events-gone.ts). */
   events_gone?: boolean
@@ -48,6 +49,7 @@ export async function keepTablesWhole(
   {
     data_dir,
     disk,
+    needed,
     part_check_pause_ms = part_check_pause_default_ms,
     events_gone = false,
     startEpoch,
@@ -64,7 +66,8 @@ export async function keepTablesWhole(
     everything: existsSync(incomplete),
     fix: { installs_v1: completeInstalls },
     logger,
-    beforeRefill: async () => {
+    beforeRefill: async (lost) => {
+      for (const trouble of lossesToFill(lost)) needed.note(trouble.message, trouble)
       await disk.opened(new AbortController().signal)
       // Tables that were filled again no longer differ, so a process that dies now could not tell by them.
       writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n')
@@ -76,8 +79,10 @@ export async function keepTablesWhole(
   rmSync(incomplete, { force: true })
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })
-  let found = [...startTroubles(repair), ...(events_gone ? [goneTrouble] : [])]
-  troubles.push(() => found)
+  if (events_gone) needed.note(goneTrouble.code, goneTrouble)
+  const unfillable = unfillableLosses(repair)
+  troubles.push(() => unfillable)
+  const found = [...lossesToFill(repair), ...(events_gone ? [goneTrouble] : []), ...unfillable]
   for (const { code, message, fix } of found) logger.error({ code, fix }, message)
   watchParts(clickhouse, service, broken, part_check_pause_ms)
   return {
@@ -85,9 +90,6 @@ export async function keepTablesWhole(
     async settle() {
       await repair.closeParts()
       rmSync(marker, { force: true })
-    },
-    filled() {
-      found = found.filter(({ fix }) => fix === undefined)
     },
   }
 }
@@ -98,17 +100,21 @@ async function findOpenPositions(broker: Broker) {
   return offsets.map(({ partition, committed, earliest }) => ({ partition, offset: committed ?? earliest }))
 }
 
-function startTroubles({ reread, beyond, lost_events }: Repair): Trouble[] {
+/** What the log, and for the rest a replay, brings back. */
+function lossesToFill({ reread, lost_events }: Losses): Trouble[] {
   const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds.`
   const fix = 'For what is older: npx tributary replay --from-audit'
   const again = `Rows of ${reread.join(', ')} were lost. The log is read again and brings what it still holds.`
   const clicks = 'For clicks that are older: npx tributary replay --from-audit'
-  const other = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
   return [
     ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, fix, refuses: false }] : []),
     ...(reread.length > 0 ? [{ code: 'rows_lost', message: again, fix: clicks, refuses: false }] : []),
-    ...(beyond.length > 0 ? [{ code: 'rows_lost', message: other, refuses: false }] : []),
   ]
+}
+
+function unfillableLosses({ beyond }: Losses): Trouble[] {
+  const message = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
+  return beyond.length > 0 ? [{ code: 'rows_lost', message, refuses: false }] : []
 }
 
 const goneTrouble: Trouble = {

@@ -1,11 +1,14 @@
-import { readdirSync, rmSync, truncateSync } from 'node:fs'
+import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Broker } from '@tributary/broker/broker'
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import type { ReplayNeeded } from '@tributary/service-kit/service/replay-needed'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { openReplayNeeded } from '../src/needs-replay.ts'
 import { keepTablesWhole } from '../src/whole-tables.ts'
 
 const openDisk = { open: () => true, opened: async () => {} }
@@ -31,9 +34,14 @@ afterEach(async () => {
   await clickhouse.close()
 })
 
-const keepWhole = () => {
-  const options = { data_dir: clickhouse.data_dir, disk: openDisk, part_check_pause_ms: 10 }
-  return keepTablesWhole(clickhouse, broker, options, service)
+let needed: ReplayNeeded
+/** As a start does it: what an earlier one knew stands in the data folder. */
+const keepWhole = (engine: Clickhouse = clickhouse) => {
+  const { data_dir } = clickhouse
+  service = { ...service, registry: new Registry(), troubles: [] }
+  needed = openReplayNeeded(data_dir, service)
+  service.troubles.push(needed.troubles)
+  return keepTablesWhole(engine, broker, { data_dir, disk: openDisk, needed, part_check_pause_ms: 10 }, service)
 }
 const troubles = () => service.troubles.flatMap((look) => look())
 
@@ -70,13 +78,36 @@ test('lost events are told on /health, and the log is read again, at later start
   expect(again).toMatchObject({ reread: true })
   await again.settle()
   expect(await keepWhole()).toMatchObject({ reread: false })
+  expect(troubles()).toMatchObject([{ code: 'events_lost' }])
 })
 
 test('lost events are told until a replay of the whole audit store has filled them', async () => {
   const path = await activePart('events_raw_v1')
   await clickhouse.reopen(async () => rmSync(path, { recursive: true }))
-  const tables = await keepWhole()
+  await keepWhole()
   expect(troubles()).toHaveLength(1)
-  tables.filled()
+  needed.filled()
   expect(troubles()).toEqual([])
+  await keepWhole()
+  expect(troubles()).toEqual([])
+})
+
+test('lost events are told by the next start too when the process dies while it fills the tables', async () => {
+  const path = await activePart('events_raw_v1')
+  await clickhouse.reopen(async () => rmSync(path, { recursive: true }))
+  const command: Clickhouse['command'] = async (sql, options) => {
+    await clickhouse.command(sql, options)
+    if (sql.startsWith('TRUNCATE TABLE event_keys_v1')) throw new Error('killed')
+  }
+  const dying = { ...clickhouse, command }
+  await expect(keepWhole(dying)).rejects.toThrow('killed')
+  expect(openReplayNeeded(clickhouse.data_dir, { registry: new Registry() }).troubles()).toMatchObject([
+    { code: 'events_lost' },
+  ])
+})
+
+test('a note that cannot be read counts as a loss', async () => {
+  writeFileSync(join(clickhouse.data_dir, 'needs-replay.json'), '{')
+  await keepWhole()
+  expect(troubles()).toMatchObject([{ code: 'events_lost', fix: expect.stringContaining('--from-audit') }])
 })

@@ -14,6 +14,7 @@ import { traceSettings } from '../traces/open-traces.ts'
 import { startJobs } from './every.ts'
 import type { Health } from './health.ts'
 import { createMisfitTroubles } from './misfit-troubles.ts'
+import { createReplayNeeded } from './replay-needed.ts'
 import type { Service, ServiceOptions } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
 
@@ -98,8 +99,9 @@ async function consume(
 ): Promise<void> {
   const topics = consumers.map(({ topic }) => topic)
   await requireTopics(service.broker, topics)
-  const misfits = createMisfitTroubles({ tables_on_server: true })
-  service.troubles.push(misfits.troubles)
+  const needed = createReplayNeeded(service)
+  const misfits = createMisfitTroubles(needed, { tables_on_server: true })
+  service.troubles.push(misfits.troubles, needed.troubles)
   await startConsumers(consumers, service, { misfits, ...options })
 }
 

@@ -1,4 +1,5 @@
 import type { Trouble } from './health.ts'
+import type { ReplayNeeded } from './replay-needed.ts'
 
 /** One partition whose log, committed offset and tables did not fit together. */
 export interface FoundMisfit {
@@ -19,8 +20,6 @@ export interface MisfitTroubles {
   found(misfit: FoundMisfit): void
   /** The consumer has handled all that a partition holds. */
   caughtUp(consumer: string, partition: number): void
-  /** A replay of the whole audit store is done: nothing misses any more. */
-  filled(): void
   troubles(): Trouble[]
 }
 
@@ -31,9 +30,9 @@ const watch = 'Nothing is missing. Wait for it with: npx tributary status --wait
 const reasons: Record<string, { what: string; fix: string; lasts: 'until_read' | 'until_filled' }> = {
   offset_moved: { what: 'its offset was moved', fix: watch, lasts: 'until_read' },
   tables_are_ahead: {
-    what: 'the tables hold more than was committed: offsets of an earlier state came back',
-    fix: watch,
-    lasts: 'until_read',
+    what: 'the tables hold more than was committed: a log or offsets of an earlier state came back',
+    fix: `What came after that state and was not written is in the audit store alone: ${replay}`,
+    lasts: 'until_filled',
   },
   reread: { what: 'the log is read again because tables were filled again', fix: watch, lasts: 'until_read' },
   log_ends_before: {
@@ -64,10 +63,12 @@ const about = (reason: string) => reasons[reason] ?? unknownReason
 
 /**
  * Keeps the misfits of the consumers of a process. One that needs nobody is forgotten once its partition is read; one
- * that needs a replay stays until a full replay in this process, or until the process ends. `tables_on_server`: nobody
- * here fills tables of ClickHouse that lack rows.
+ * that needs a replay goes to `needed`. `tables_on_server`: nobody here fills tables of ClickHouse that lack rows.
  */
-export function createMisfitTroubles({ tables_on_server }: { tables_on_server: boolean }): MisfitTroubles {
+export function createMisfitTroubles(
+  needed: Pick<ReplayNeeded, 'note' | 'isNoted'>,
+  { tables_on_server }: { tables_on_server: boolean },
+): MisfitTroubles {
   const open = new Map<string, FoundMisfit>()
   const keyOf = (consumer: string, partition: number) => `${consumer}/${partition}`
 
@@ -91,18 +92,16 @@ export function createMisfitTroubles({ tables_on_server }: { tables_on_server: b
   return {
     found(misfit) {
       const key = keyOf(misfit.consumer, misfit.partition)
-      const known = open.get(key)
-      // Offsets that were put back because of a misfit are found as moved ones later: the cause is what counts.
-      const isEffect = known !== undefined && about(misfit.reason).lasts === 'until_read'
-      if (!isEffect) open.set(key, misfit)
+      if (about(misfit.reason).lasts === 'until_filled') {
+        needed.note(key, toTrouble(misfit))
+        open.delete(key)
+      } else if (!open.has(key) && !needed.isNoted(key)) {
+        // Offsets that were put back because of a misfit are found as moved ones later: the cause is what counts.
+        open.set(key, misfit)
+      }
     },
     caughtUp(consumer, partition) {
-      const key = keyOf(consumer, partition)
-      const known = open.get(key)
-      if (known !== undefined && about(known.reason).lasts === 'until_read') open.delete(key)
-    },
-    filled() {
-      open.clear()
+      open.delete(keyOf(consumer, partition))
     },
     troubles: () => [...open.values()].map(toTrouble),
   }

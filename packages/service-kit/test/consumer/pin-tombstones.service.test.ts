@@ -10,6 +10,7 @@ import type { Batch } from '../../src/consumer/define-consumer.ts'
 import { openIntent } from '../../src/consumer/intent.ts'
 import { startConsumers } from '../../src/consumer/start-consumers.ts'
 import { createMisfitTroubles } from '../../src/service/misfit-troubles.ts'
+import { createReplayNeeded } from '../../src/service/replay-needed.ts'
 import { allDone, Crash, committedAt, letter, metric, now, reader, readToEnd, start, topic, until } from './letters.ts'
 
 const openAt = (broker: MemoryBroker) => openIntent(committedAt(broker) ?? null)
@@ -127,7 +128,7 @@ test('records of an app of which nobody can tell what was erased wait as dead le
 test('a consumer that must drop what was erased does not start without knowing it', async () => {
   const consumer = { ...reader(() => {}), pins_tombstones: { by: 'install' as const } }
   const around = { broker: memoryBroker(1, now), logger: pino({ level: 'silent' }), registry: new Registry(), now }
-  const misfits = createMisfitTroubles({ tables_on_server: true })
+  const misfits = createMisfitTroubles(createReplayNeeded(around), { tables_on_server: true })
   const started = startConsumers([consumer], { ...around, onClose: () => {} }, { misfits })
   await expect(started).rejects.toThrow('letter-reader')
   const nameless = { ...consumer, tombstones: memoryTombstones() }

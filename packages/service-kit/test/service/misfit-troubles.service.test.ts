@@ -1,6 +1,8 @@
 import { topics } from '@tributary/contracts/topics'
 import { createMisfitTroubles } from '@tributary/service-kit/service/misfit-troubles'
+import { createReplayNeeded, type NeedsReplay } from '@tributary/service-kit/service/replay-needed'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
+import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import {
   allDone,
@@ -15,6 +17,24 @@ import {
   topic,
   until,
 } from '../consumer/letters.ts'
+
+/** What a process shows, with what is noted for a replay. */
+function openMisfits({ tables_on_server = false, known = {} as NeedsReplay, registry = new Registry() } = {}) {
+  let kept = known
+  const needed = createReplayNeeded({
+    ...{ registry, known },
+    keep: (all) => {
+      kept = all
+    },
+  })
+  const misfits = createMisfitTroubles(needed, { tables_on_server })
+  return {
+    ...misfits,
+    filled: needed.filled,
+    troubles: () => [...misfits.troubles(), ...needed.troubles()],
+    kept: () => kept,
+  }
+}
 
 test('a log that is read again is reported once', async () => {
   const broker = memoryBroker(1, now)
@@ -35,7 +55,7 @@ test('a partition that lacks rows is a trouble that names it and the command, un
   await broker.publish(['1', '2', '3'].map(letter))
   const table = sink()
   await readToEnd(broker, { consumer: reader(table.write) })
-  const misfits = createMisfitTroubles({ tables_on_server: true })
+  const misfits = openMisfits({ tables_on_server: true })
   let lacks = true
   const consumer = {
     ...reader(table.write),
@@ -63,7 +83,7 @@ test('a moved offset is a trouble only until what is behind it was read', async 
   const table = sink()
   await readToEnd(broker, { consumer: reader(table.write) })
   await broker.moveGroup(group, topic.name, [{ partition: 0, offset: 1 }])
-  const misfits = createMisfitTroubles({ tables_on_server: false })
+  const misfits = openMisfits()
   let seen: string[] = []
   const look = () => {
     seen = misfits.troubles().map(({ code }) => code)
@@ -77,7 +97,7 @@ test('a moved offset is a trouble only until what is behind it was read', async 
 test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows', 'tables_are_ahead', 'reread', 'new'])(
   'a misfit %s names its partition, what is known and a command',
   (reason) => {
-    const misfits = createMisfitTroubles({ tables_on_server: false })
+    const misfits = openMisfits()
     misfits.found({ consumer: 'c', topic: 't', partition: 7, reason, committed: 5, next: -1, end: 4 })
     const [trouble] = misfits.troubles()
     expect(trouble).toMatchObject({ code: reason, fix: expect.stringContaining('npx tributary ') })
@@ -88,7 +108,7 @@ test.each(['offset_moved', 'log_ends_before', 'log_replaced', 'tables_lack_rows'
 )
 
 test('lost postbacks are told until a replay has brought them back', () => {
-  const misfits = createMisfitTroubles({ tables_on_server: false })
+  const misfits = openMisfits()
   const place = { consumer: 'postback-writer', topic: topics.postbacksReceived.name, committed: 3, next: 0, end: 3 }
   misfits.found({ ...place, partition: 0, reason: 'tables_lack_rows' })
   expect(misfits.troubles()).toMatchObject([{ fix: expect.stringContaining('npx tributary replay --from-audit') }])
@@ -96,4 +116,28 @@ test('lost postbacks are told until a replay has brought them back', () => {
   expect(misfits.troubles()).toHaveLength(1)
   misfits.filled()
   expect(misfits.troubles()).toEqual([])
+})
+
+test('what only a replay fills is told by the next process too, counted in a metric, and by none after the replay', async () => {
+  const first = openMisfits()
+  const place = { consumer: 'event-writer', topic: 'events', committed: 5, next: 0, end: 3 }
+  first.found({ ...place, partition: 0, reason: 'log_ends_before' })
+  first.found({ ...place, partition: 1, reason: 'tables_are_ahead' })
+  first.found({ ...place, partition: 1, reason: 'offset_moved' })
+  first.found({ ...place, partition: 2, reason: 'offset_moved' })
+  const registry = new Registry()
+  const second = openMisfits({ known: JSON.parse(JSON.stringify(first.kept())), registry })
+  expect(second.troubles().map(({ code }) => code)).toEqual(['log_ends_before', 'tables_are_ahead'])
+  expect(await registry.metrics()).toContain('tributary_replay_needed 2')
+  second.filled()
+  expect(await registry.metrics()).toContain('tributary_replay_needed 0')
+  expect(openMisfits({ known: second.kept() }).troubles()).toEqual([])
+})
+
+test('a log or offsets of an earlier state are no case of "nothing is missing": the audit store may hold more', () => {
+  const misfits = openMisfits()
+  const place = { consumer: 'event-writer', topic: 'events', partition: 0, committed: 3, next: 3, end: 3 }
+  misfits.found({ ...place, reason: 'tables_are_ahead' })
+  misfits.caughtUp('event-writer', 0)
+  expect(misfits.troubles()).toMatchObject([{ fix: expect.stringContaining('npx tributary replay --from-audit') }])
 })

@@ -14,19 +14,25 @@ export interface RepairOptions {
   logger: { info(fields: object, message: string): void; error(fields: object, message: string): void }
   /** Makes what is left of a table that lost rows fit together, before others are filled from it; by table. */
   fix?: Readonly<Record<string, (clickhouse: Clickhouse) => Promise<void>>>
-  /** Called before the first table is emptied: from then on the log must be read again, also after a crash. */
-  beforeRefill(): Promise<void>
+  /**
+   * Called before the first table is emptied: from then on the log must be read again, also after a crash, and nothing shows any more
+   * what was lost.
+   */
+  beforeRefill(lost: Losses): Promise<void>
 }
 
-export interface Repair {
-  broken: BrokenPart[]
-  refilled: string[]
+export interface Losses {
   /** Rows of `events_raw_v1` are gone: only the log and the audit store have them. */
   lost_events: number
   /** Tables that lost rows, which the log brings back as far as it still holds them. */
   reread: string[]
   /** Tables that lost rows and that nothing fills again. */
   beyond: string[]
+}
+
+export interface Repair extends Losses {
+  broken: BrokenPart[]
+  refilled: string[]
   /** Forgets the broken parts, once the log is sure to be read again. */
   closeParts(): Promise<void>
 }
@@ -66,7 +72,7 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   )
   // Stamps that lost rows are smaller than they were, so figures go first.
   if (damaged.size > 0 || wanted.size > 0) await emptySettled(clickhouse)
-  if (wanted.size > 0 || reread.length > 0) await beforeRefill()
+  if (wanted.size > 0 || reread.length > 0) await beforeRefill({ lost_events, reread, beyond })
   for (const table of reread) await fix[table]?.(clickhouse)
   const refilled = wanted.size === 0 ? [] : await refillTables({ clickhouse, tables: wanted, logger })
   // The settler finds no day without a stamp.

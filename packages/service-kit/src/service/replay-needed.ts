@@ -1,0 +1,47 @@
+import { Gauge, type Registry } from 'prom-client'
+import type { Trouble } from './health.ts'
+import { sharedMetric } from './shared-metric.ts'
+
+/** Troubles that only a replay of the whole audit store ends, by what they are about. */
+export type NeedsReplay = Readonly<Record<string, Trouble>>
+
+/** What may be in the audit store alone, as troubles of `/health`, `tributary doctor` and a metric. */
+export interface ReplayNeeded {
+  /** `about` names a partition or a loss. A later trouble about the same takes the place of the earlier one. Kept when this returns. */
+  note(about: string, trouble: Trouble): void
+  isNoted(about: string): boolean
+  /** A replay of the whole audit store is done: nothing misses any more. */
+  filled(): void
+  troubles(): Trouble[]
+}
+
+export interface ReplayNeededOptions {
+  registry: Registry
+  /** What an earlier process kept. */
+  known?: NeedsReplay
+  /** Keeps all that is noted beyond the end of the process; without it the end forgets them. */
+  keep?: (all: NeedsReplay) => void
+}
+
+export function createReplayNeeded({ registry, known = {}, keep = () => {} }: ReplayNeededOptions): ReplayNeeded {
+  const noted = new Map(Object.entries(known))
+  const needed = sharedMetric(registry, Gauge, {
+    name: 'tributary_replay_needed',
+    help: 'Losses that were found and that only a replay of the whole audit store fills.',
+  })
+  needed.inc(noted.size)
+  return {
+    note(about, trouble) {
+      if (!noted.has(about)) needed.inc()
+      noted.set(about, trouble)
+      keep(Object.fromEntries(noted))
+    },
+    isNoted: (about) => noted.has(about),
+    filled() {
+      needed.dec(noted.size)
+      noted.clear()
+      keep({})
+    },
+    troubles: () => [...noted.values()],
+  }
+}
