@@ -1,8 +1,10 @@
 import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
+import { type AttentionCode, attentionRoutes } from '@tributary/contracts/admin/attention'
 import type { HealthReply } from '@tributary/contracts/health'
 import { diskLevel, readDiskSpace } from '@tributary/service-kit/service/disk-watch'
+import { admin } from '../admin.ts'
 import { type CliConfig, findAdminToken, otherAddress, readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { findInstance, otherInstance } from '../find-instance.ts'
@@ -59,9 +61,31 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
       ),
     ]
   if (instance === 'not_found') return [failed('admin API', `${url} answers 404 to this machine`, adminFenceHint)]
-  if (instance === 'same' || instance === 'unknown') return [passed('admin API', 'answers')]
+  if (instance === 'same' || instance === 'unknown')
+    return [passed('admin API', 'answers'), ...(await examineAttention())]
   const { found, fix } = otherInstance(config)
   return [failed('admin API', found, fix)]
+}
+
+/** What needs attention and no `/health` shows: a process that is well may write tables that lack events. */
+const beyondHealth: readonly AttentionCode[] = ['stores_differ', 'dead_letters', 'consumer_lags']
+
+async function examineAttention(): Promise<Check[]> {
+  try {
+    const { items, unchecked } = await admin(attentionRoutes.listAttention)
+    const checks = beyondHealth.flatMap((code) => [
+      ...items.filter((item) => item.code === code).map(({ message, fix }) => failed(code, message, fix)),
+      ...(unchecked.includes(code)
+        ? [failed(code, 'could not be looked at', 'Try again. The log of admin-api has the reason.')]
+        : []),
+    ])
+    return checks.length > 0 ? checks : [passed('attention', 'stores agree, no dead letters, no consumer far behind')]
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error
+    // A service of before this route; a fence that hides it hides the status too.
+    if (error.code === 'not_found') return []
+    return [failed('attention', error.message, 'Try again. The log of admin-api has the reason.')]
+  }
 }
 
 async function examineService(name: string, url: string, fix: string): Promise<Check[]> {

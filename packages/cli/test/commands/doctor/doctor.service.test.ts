@@ -42,6 +42,42 @@ describe('tributary doctor', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: 'unhealthy' })
   })
 
+  it('fails for what its service knows to need attention: a healthy process may miss events', async () => {
+    const item = (code: string, message: string, fix: string) => ({
+      ...{ code, company_id: null, app_id: null, since_ms: null, message, fix, docs: '/docs/operations' },
+    })
+    const differ = item(
+      'stores_differ',
+      '1 hours differ in events_raw_v1.',
+      'npx tributary reconcile --since 2026-11-29',
+    )
+    const letters = item('dead_letters', '2 dead letters wait.', 'npx tributary dead retry')
+    const shown_before = item('process_trouble', 'disk_low: little is free.', 'npx tributary doctor')
+    const find = async (answer: { status: number; body: object }) => {
+      const env = await service({
+        'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: ready.bindings } }),
+        'GET /admin/api/v1/attention': () => answer,
+      })
+      const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: await emptyFolder() })
+      const { checks } = JSON.parse(run.stdout) as {
+        checks: { name: string; ok: boolean; found: string; fix: string }[]
+      }
+      return checks.filter(({ ok }) => !ok).map(({ name, found, fix }) => [name, found, fix])
+    }
+    const items = [differ, letters, shown_before]
+    expect(await find({ status: 200, body: { items, unchecked: [] } })).toEqual([
+      ['stores_differ', differ.message, differ.fix],
+      ['dead_letters', letters.message, letters.fix],
+    ])
+    expect(await find({ status: 200, body: { items: [], unchecked: ['dead_letters', 'app_silent'] } })).toEqual([
+      ['dead_letters', expect.stringContaining('could not be looked at'), expect.stringContaining('log')],
+    ])
+    expect(await find({ status: 200, body: { items: [], unchecked: [] } })).toEqual([])
+    expect(await find({ status: 503, body: { error: 'unavailable', message: 'away' } })).toEqual([
+      ['attention', expect.any(String), expect.any(String)],
+    ])
+  })
+
   it('names a service that does not answer in time, and makes every other check', async () => {
     const never = () => new Promise<never>(() => {})
     const env = await service({ 'GET /health': never, 'GET /admin/api/v1/status': never })
