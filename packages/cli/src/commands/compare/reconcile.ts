@@ -40,6 +40,7 @@ export function reconcileCommand(program: Command): void {
       const gone = first.differences.filter((one) => !left.has(nameOf(one))).length
       print({ json }, { hours, differences, left_out, repaired: gone }, describe(last, gone))
       if (differences.length + left_out > 0) process.exitCode = 1
+      if (!json) for (const line of whatToDo(differences)) process.stderr.write(`${line}\n`)
     })
 }
 
@@ -48,6 +49,18 @@ const repairable = new Set(['events.accepted.v1', 'clicks_raw_v1', 'postbacks_ra
 
 const nameOf = ({ app_id, hour, store, expected, found }: Difference): string =>
   `${app_id}/${hour}/${store}/${found > expected}`
+
+/** What goes on from differences that are left. */
+function whatToDo(differences: readonly Difference[]): string[] {
+  const isFilled = ({ store, expected, found }: Difference) => repairable.has(store) && found < expected
+  const filled = new Set(differences.filter(isFilled).map(({ store }) => store))
+  return [
+    ...(filled.size === 0
+      ? []
+      : [`Too few of ${[...filled].join(', ')}: the audit store has them, and --repair brings them back.`]),
+    ...(differences.every(isFilled) ? [] : ['The rest by store: "Reconcile" in docs/operations.md.']),
+  ]
+}
 
 type Asked = { since_ms: number | undefined; app_id: string | undefined }
 

@@ -51,6 +51,20 @@ describe('tributary reconcile', () => {
     )
   })
 
+  it('says what goes on from there: what --repair brings back, and where the rest is told', async () => {
+    const { env } = await service(
+      line('done', [difference('events.accepted.v1')]),
+      line('done', [difference('events.accepted.v1'), { ...difference('clicks_raw_v1'), found: 6 }]),
+      line('done'),
+    )
+    const few = await tributary(['reconcile'], env)
+    expect(few.stderr).toBe('Too few of events.accepted.v1: the audit store has them, and --repair brings them back.\n')
+    expect((await tributary(['reconcile'], env)).stderr).toBe(
+      `${few.stderr}The rest by store: "Reconcile" in docs/operations.md.\n`,
+    )
+    expect((await tributary(['reconcile'], env)).stderr).toBe('')
+  })
+
   it('with --repair replays each app that lacks something, compares again, and counts what is gone', async () => {
     const first = [difference('events.accepted.v1'), difference('clicks_raw_v1', 'app_2'), difference('audit')]
     const { asked, env } = await service(line('done', first), line('done', [difference('audit')]))
