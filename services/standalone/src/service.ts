@@ -141,7 +141,7 @@ async function startServices({ config, data_dir, admin_token, disk, engines }: S
   const context = {
     ...{ ...engines, ...service, disk, embedded, instance },
     config: { ...config, TRIBUTARY_ADMIN_TOKEN: admin_token },
-    onFilled: needed.filled,
+    beginReplay: needed.beginReplay,
   }
   const parts: readonly ServiceParts<typeof context>[] = services
   const consumers = parts.flatMap((one) => one.consumers ?? []).flatMap((build) => build(context) ?? [])

@@ -86,7 +86,7 @@ test('lost events are told until a replay of the whole audit store has filled th
   await clickhouse.reopen(async () => rmSync(path, { recursive: true }))
   await keepWhole()
   expect(troubles()).toHaveLength(1)
-  needed.filled()
+  needed.beginReplay()()
   expect(troubles()).toEqual([])
   await keepWhole()
   expect(troubles()).toEqual([])

@@ -38,12 +38,12 @@ const clickhouse = {
 const said: Record<string, unknown>[] = []
 const logger = pino({ base: null }, { write: (line: string) => said.push(JSON.parse(line)) })
 let filled = 0
-const onFilled = () => {
+const beginReplay = () => () => {
   filled += 1
 }
 const engines = { audit, broker, clickhouse, logger }
 const { inject, listen, ask, query, newApp, auditOf, erase } = adminAndReplayer(engines, (deps) =>
-  replayWhenAsked({ ...deps, ...engines, now: Date.now, onFilled }),
+  replayWhenAsked({ ...deps, ...engines, now: Date.now, beginReplay }),
 )
 beforeEach(() => {
   said.length = 0

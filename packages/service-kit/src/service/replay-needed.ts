@@ -10,8 +10,8 @@ export interface ReplayNeeded {
   /** `about` names a partition or a loss. A later trouble about the same takes the place of the earlier one. Kept when this returns. */
   note(about: string, trouble: Trouble): void
   isNoted(about: string): boolean
-  /** A replay of the whole audit store is done: nothing misses any more. */
-  filled(): void
+  /** Call it before a replay of the whole audit store, and what it gives back once that is done: what was noted before ends. */
+  beginReplay(): () => void
   troubles(): Trouble[]
 }
 
@@ -37,10 +37,14 @@ export function createReplayNeeded({ registry, known = {}, keep = () => {} }: Re
       keep(Object.fromEntries(noted))
     },
     isNoted: (about) => noted.has(about),
-    filled() {
-      needed.dec(noted.size)
-      noted.clear()
-      keep({})
+    beginReplay() {
+      const before = [...noted]
+      return () => {
+        const filled = before.filter(([about, trouble]) => noted.get(about) === trouble)
+        for (const [about] of filled) noted.delete(about)
+        needed.dec(filled.length)
+        keep(Object.fromEntries(noted))
+      }
     },
     troubles: () => [...noted.values()],
   }

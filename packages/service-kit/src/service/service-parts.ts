@@ -22,6 +22,6 @@ export interface Surroundings {
   embedded?: boolean
   /** Identity of this start, which the admin API reports. */
   instance?: string
-  /** Called when a replay has filled all that the audit store holds. */
-  onFilled?: () => void
+  /** Called before a replay of the whole audit store. What it gives back is called once all that it holds is filled. */
+  beginReplay?: () => () => void
 }

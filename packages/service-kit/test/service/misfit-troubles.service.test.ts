@@ -30,7 +30,7 @@ function openMisfits({ tables_on_server = false, known = {} as NeedsReplay, regi
   const misfits = createMisfitTroubles(needed, { tables_on_server })
   return {
     ...misfits,
-    filled: needed.filled,
+    beginReplay: needed.beginReplay,
     troubles: () => [...misfits.troubles(), ...needed.troubles()],
     kept: () => kept,
   }
@@ -73,7 +73,7 @@ test('a partition that lacks rows is a trouble that names it and the command, un
       refuses: false,
     },
   ])
-  misfits.filled()
+  misfits.beginReplay()()
   expect(misfits.troubles()).toEqual([])
 })
 
@@ -114,7 +114,7 @@ test('lost postbacks are told until a replay has brought them back', () => {
   expect(misfits.troubles()).toMatchObject([{ fix: expect.stringContaining('npx tributary replay --from-audit') }])
   misfits.caughtUp('postback-writer', 0)
   expect(misfits.troubles()).toHaveLength(1)
-  misfits.filled()
+  misfits.beginReplay()()
   expect(misfits.troubles()).toEqual([])
 })
 
@@ -129,7 +129,7 @@ test('what only a replay fills is told by the next process too, counted in a met
   const second = openMisfits({ known: JSON.parse(JSON.stringify(first.kept())), registry })
   expect(second.troubles().map(({ code }) => code)).toEqual(['log_ends_before', 'tables_are_ahead'])
   expect(await registry.metrics()).toContain('tributary_replay_needed 2')
-  second.filled()
+  second.beginReplay()()
   expect(await registry.metrics()).toContain('tributary_replay_needed 0')
   expect(openMisfits({ known: second.kept() }).troubles()).toEqual([])
 })
@@ -140,4 +140,17 @@ test('a log or offsets of an earlier state are no case of "nothing is missing": 
   misfits.found({ ...place, reason: 'tables_are_ahead' })
   misfits.caughtUp('event-writer', 0)
   expect(misfits.troubles()).toMatchObject([{ fix: expect.stringContaining('npx tributary replay --from-audit') }])
+})
+
+test('a loss that is found while a replay runs is told after its end: the replay may have passed it', () => {
+  const misfits = openMisfits()
+  const place = { consumer: 'event-writer', topic: 'events', committed: 3, next: 3, end: 3 }
+  for (const partition of [0, 1]) misfits.found({ ...place, partition, reason: 'log_replaced' })
+  const end = misfits.beginReplay()
+  for (const partition of [1, 2]) misfits.found({ ...place, partition, reason: 'log_replaced' })
+  end()
+  expect(misfits.troubles().map(({ message }) => message)).toEqual([
+    expect.stringContaining('partition 1 '),
+    expect.stringContaining('partition 2 '),
+  ])
 })

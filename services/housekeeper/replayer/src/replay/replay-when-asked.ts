@@ -12,8 +12,8 @@ import { createTally, progressOf, type Tally } from './tally.ts'
 export interface ReplayJobDeps extends Omit<ReplayDeps, 'tombstones'> {
   pool: Pool
   masterKeys: MasterKeys
-  /** Called when a replay has filled all that the audit store holds. */
-  onFilled?: (() => void) | undefined
+  /** Called before a replay of the whole audit store. What it gives back is called once all that it holds is filled. */
+  beginReplay?: (() => () => void) | undefined
   logger: Logger
 }
 
@@ -33,12 +33,13 @@ export function replayWhenAsked(deps: ReplayJobDeps) {
     }
     show(progress)
     logger.info(facts, 'replay started')
+    const isWhole = chosen.source === 'audit' && !chosen.dry_run && !chosen.since_ms && chosen.app_id === undefined
+    const onFilled = isWhole ? deps.beginReplay?.() : undefined
     const signal = AbortSignal.any([left, ended])
     const run = async () => replay({ ...deps, tombstones }, chosen, { apps: await listAppFacts(pool), tally, signal })
     await endIn(tally, run, AbortSignal.any([left, stop]), (err) => logger.error({ err, ...facts }, 'replay failed'))
     logger.info({ ...facts, ...progress() }, 'replay ended')
-    const isWhole = chosen.source === 'audit' && !chosen.dry_run && !chosen.since_ms && chosen.app_id === undefined
-    if (isWhole && tally.state === 'done') deps.onFilled?.()
+    if (tally.state === 'done') onFilled?.()
     return {}
   }
 
