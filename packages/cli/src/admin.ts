@@ -7,9 +7,17 @@ import { adminFenceHint, open, type RequestOptions, refusal, request } from './h
 type Input<R> = keyof RouteInput<R> extends never ? [] : [RouteInput<R>]
 
 /** Calls a declared route of the admin API; the answer is held to its declared shape. */
-export async function admin<R extends Route>(route: R, ...[input]: Input<R>): Promise<RouteOutput<R>> {
+export const admin = <R extends Route>(route: R, ...input: Input<R>): Promise<RouteOutput<R>> =>
+  adminWithin({}, route, ...input)
+
+/** The same with limits of its own. */
+export async function adminWithin<R extends Route>(
+  limits: Pick<RequestOptions, 'timeout_ms'>,
+  route: R,
+  ...[input]: Input<R>
+): Promise<RouteOutput<R>> {
   const { url, ...question } = await requestOf(route, input ?? {})
-  const answer = await request(url, question)
+  const answer = await request(url, { ...question, ...limits })
   if (answer.status < 200 || answer.status > 299) throw adminRefusal(refusal(answer))
   const parsed = schemaOf(route.answers[200]!.schema).safeParse(answer.body)
   if (!parsed.success)

@@ -4,6 +4,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { type CutPart, createPartCheck, reloadTable } from '@tributary/clickhouse/repair/broken-parts'
 import { consumers } from '@tributary/contracts/consumers'
+import type { TableName } from '@tributary/contracts/tables'
 import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import { every } from '@tributary/service-kit/service/every'
 import type { Trouble } from '@tributary/service-kit/service/health'
@@ -67,8 +68,8 @@ export async function keepTablesWhole(
     fix: { installs_v1: completeInstalls },
     logger,
     beforeRefill: async (lost) => {
-      for (const trouble of lossesToFill(lost)) needed.note(trouble.message, trouble)
       await disk.opened(new AbortController().signal)
+      for (const trouble of filledByReplay(lost)) needed.note(trouble.message, trouble)
       // Tables that were filled again no longer differ, so a process that dies now could not tell by them.
       writePrivateFile(marker, 'Tables were filled again. Deleted once the log is read again.\n')
     },
@@ -80,9 +81,9 @@ export async function keepTablesWhole(
   const broken = brokenParts(registry)
   for (const { table } of repair.broken) broken.inc({ table })
   if (events_gone) needed.note(goneTrouble.code, goneTrouble)
-  const unfillable = unfillableLosses(repair)
-  troubles.push(() => unfillable)
-  const found = [...lossesToFill(repair), ...(events_gone ? [goneTrouble] : []), ...unfillable]
+  const lasting = filledByNoReplay(repair)
+  troubles.push(() => lasting)
+  const found = [...filledByReplay(repair), ...(events_gone ? [goneTrouble] : []), ...lasting]
   for (const { code, message, fix } of found) logger.error({ code, fix }, message)
   watchParts(clickhouse, service, broken, part_check_pause_ms)
   return {
@@ -100,21 +101,29 @@ async function findOpenPositions(broker: Broker) {
   return offsets.map(({ partition, committed, earliest }) => ({ partition, offset: committed ?? earliest }))
 }
 
-/** What the log, and for the rest a replay, brings back. */
-function lossesToFill({ reread, lost_events }: Losses): Trouble[] {
-  const lost = `At least ${lost_events} rows of events_raw_v1 were lost. The log is read again and brings what it still holds.`
+/** What the log holds of it comes back by itself. */
+const reread_now = 'The log is read again and brings what it still holds.'
+/** Tables that a replay fills, of those that are filled from the log. */
+const replayed: readonly string[] = ['clicks_raw_v1', 'postbacks_raw_v1'] satisfies TableName[]
+
+function filledByReplay({ reread, lost_events }: Losses): Trouble[] {
+  const tables = reread.filter((table) => replayed.includes(table))
   const fix = 'For what is older: npx tributary replay --from-audit'
-  const again = `Rows of ${reread.join(', ')} were lost. The log is read again and brings what it still holds.`
-  const clicks = 'For clicks that are older: npx tributary replay --from-audit'
+  const events = `At least ${lost_events} rows of events_raw_v1 were lost. ${reread_now}`
+  const rows = `Rows of ${tables.join(', ')} were lost. ${reread_now}`
   return [
-    ...(lost_events > 0 ? [{ code: 'events_lost', message: lost, fix, refuses: false }] : []),
-    ...(reread.length > 0 ? [{ code: 'rows_lost', message: again, fix: clicks, refuses: false }] : []),
+    ...(lost_events > 0 ? [{ code: 'events_lost', message: events, fix, refuses: false }] : []),
+    ...(tables.length > 0 ? [{ code: 'rows_lost', message: rows, fix, refuses: false }] : []),
   ]
 }
 
-function unfillableLosses({ beyond }: Losses): Trouble[] {
-  const message = `Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`
-  return beyond.length > 0 ? [{ code: 'rows_lost', message, refuses: false }] : []
+function filledByNoReplay({ reread, beyond }: Losses): Trouble[] {
+  const tables = reread.filter((table) => !replayed.includes(table))
+  const messages = [
+    ...(tables.length > 0 ? [`Rows of ${tables.join(', ')} were lost. ${reread_now}`] : []),
+    ...(beyond.length > 0 ? [`Rows of ${beyond.join(', ')} were lost, and nothing fills these tables again.`] : []),
+  ]
+  return messages.map((message) => ({ code: 'rows_lost', message, refuses: false }))
 }
 
 const goneTrouble: Trouble = {

@@ -8,7 +8,7 @@ import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributar
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openReplayNeeded } from '../src/needs-replay.ts'
+import { openReplayNeeded } from '../src/open-replay-needed.ts'
 import { keepTablesWhole } from '../src/whole-tables.ts'
 
 const openDisk = { open: () => true, opened: async () => {} }
@@ -107,7 +107,16 @@ test('lost events are told by the next start too when the process dies while it 
 })
 
 test('a note that cannot be read counts as a loss', async () => {
-  writeFileSync(join(clickhouse.data_dir, 'needs-replay.json'), '{')
+  writeFileSync(join(clickhouse.data_dir, 'replay-needed.json'), '{')
+  await keepWhole()
+  expect(troubles()).toMatchObject([{ code: 'events_lost', fix: expect.stringContaining('--from-audit') }])
+})
+
+test('a broken part of the events of a backup is a loss, though nothing is compared', async () => {
+  const path = await activePart('events_raw_v1')
+  for (const file of readdirSync(path)) if (file !== 'data.bin') truncateSync(join(path, file), 0)
+  await clickhouse.reopen()
+  writeFileSync(join(clickhouse.data_dir, 'fill-tables-again'), '')
   await keepWhole()
   expect(troubles()).toMatchObject([{ code: 'events_lost', fix: expect.stringContaining('--from-audit') }])
 })

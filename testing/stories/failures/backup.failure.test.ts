@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -55,9 +55,11 @@ it('a backup of a standalone that takes events restores all that was acknowledge
   await load.reaches(50)
   await killOne(data_dir, join(scratch, 'killed'))
   const before = new Set(load.acknowledged)
+  writeFileSync(join(data_dir, 'replay-needed.json'), '{}\n')
   const { code, stdout, stderr } = await backUp(data_dir, folder)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(JSON.parse(stdout)).toEqual({ folder, files: expect.any(Number), bytes: expect.any(Number) })
+  expect(existsSync(join(folder, 'replay-needed.json'))).toBe(true)
   await load.reaches(load.acknowledged.size)
   await load.end()
   await waitUntilWritten(standalone.url, data_dir)

@@ -65,6 +65,8 @@ async function copyParts({ data_dir, partial, links, servers }: Folders): Promis
   const { isTableData, linkTables } = await import('@tributary/clickhouse/repair/link-tables')
   const { copyCluster } = await import('@tributary/postgres/embedded/copy-cluster')
 
+  // 0. What is known to be in the audit store alone: a replay that ends meanwhile fills tables that may be copied already.
+  await copyPart('', { skip: (path) => path !== 'replay-needed.json' })
   // 1. The tables. The log still holds all rows that are written from now on. The copy reads its log from the beginning.
   if (!servers.clickhouse) await linkTables(join(data_dir, 'clickhouse'), join(links, 'clickhouse'))
   // 2. The log, with all events that were acknowledged before this command.

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { type AttentionCode, attentionRoutes } from '@tributary/contracts/admin/attention'
 import type { HealthReply } from '@tributary/contracts/health'
 import { diskLevel, readDiskSpace } from '@tributary/service-kit/service/disk-watch'
-import { admin } from '../admin.ts'
+import { adminWithin } from '../admin.ts'
 import { type CliConfig, findAdminToken, otherAddress, readConfig } from '../config.ts'
 import { CliError } from '../errors.ts'
 import { findInstance, otherInstance } from '../find-instance.ts'
@@ -72,19 +72,26 @@ const beyondHealth: readonly AttentionCode[] = ['stores_differ', 'dead_letters',
 
 async function examineAttention(): Promise<Check[]> {
   try {
-    const { items, unchecked } = await admin(attentionRoutes.listAttention)
+    const { items, unchecked } = await adminWithin({ timeout_ms: check_ms_max }, attentionRoutes.listAttention)
     const checks = beyondHealth.flatMap((code) => [
       ...items.filter((item) => item.code === code).map(({ message, fix }) => failed(code, message, fix)),
       ...(unchecked.includes(code)
         ? [failed(code, 'could not be looked at', 'Try again. The log of admin-api has the reason.')]
         : []),
     ])
-    return checks.length > 0 ? checks : [passed('attention', 'stores agree, no dead letters, no consumer far behind')]
+    return checks.length > 0
+      ? checks
+      : [passed('attention', 'no known difference of stores, no dead letters, no consumer far behind')]
   } catch (error) {
     if (!(error instanceof CliError)) throw error
     // A service of before this route; a fence that hides it hides the status too.
     if (error.code === 'not_found') return []
-    return [failed('attention', error.message, 'Try again. The log of admin-api has the reason.')]
+    // What a newer service says has no shape here.
+    const fix =
+      error.code === 'unexpected_answer'
+        ? 'Run the command of the version of the service.'
+        : 'Try again. The log of admin-api has the reason.'
+    return [failed('attention', error.message, fix)]
   }
 }
 

@@ -27,6 +27,12 @@ export async function reconcileOffsets<T>(context: BatchContext<T>, reread: bool
   if (moved.length === 0) return new Map()
   if (moved.some(({ reason }) => reason !== log_replaced && reason !== reread_reason))
     await consumer.stamps?.startEpoch()
+  // The notes of the offsets go with the move: a process that dies after it finds nothing any more.
+  for (const { partition, reason, committed, earliest: offset, end } of moved) {
+    // An empty partition has no record, so its second reading would never end.
+    if (offset < end || reason !== reread_reason)
+      misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
+  }
   const earliest = moved.map(({ partition, earliest: offset }) => ({ partition, offset }))
   try {
     await moveIdleGroup(() => broker.moveGroup(name, topic.name, earliest), reread)
@@ -36,11 +42,8 @@ export async function reconcileOffsets<T>(context: BatchContext<T>, reread: bool
     logger.warn({ err, moved: earliest.length }, 'the offsets could not be put back while the group has members')
     return new Map()
   }
-  for (const { partition, reason, committed, earliest: offset, end } of moved) {
+  for (const { partition, reason, committed, earliest: offset } of moved) {
     metrics.misfits.inc({ consumer: name, reason })
-    // An empty partition has no record, so its second reading would never end.
-    if (offset < end || reason !== reread_reason)
-      misfits?.found({ consumer: name, topic: topic.name, partition, reason, committed, next: offset, end })
     // A second reading on request is no fault. Its cause, if there was one, has a line of its own.
     const level = reason === reread_reason ? 'warn' : 'error'
     logger[level]({ partition, reason, committed, earliest: offset }, 'the log is read again from its earliest record')

@@ -65,9 +65,10 @@ export function goOnAsNewLog<T>(
   next: number,
 ): void {
   const { log, next: expected } = progress
+  // First, since another try finds nothing where the progress has changed.
+  misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
   startLog(progress, mintLog(log), next)
   metrics.misfits.inc({ consumer: consumer.name, reason })
-  misfits?.found({ consumer: consumer.name, topic, partition, reason, committed: expected, next, end: end_offset })
   // Somebody moved the offsets on purpose, or another process put them back at its start and logged it.
   logger[reason === offset_moved ? 'warn' : 'error'](
     { partition, reason, expected, log, end_offset, fetched_from: records[0]?.offset, new_log: progress.log },

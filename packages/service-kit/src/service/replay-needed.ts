@@ -3,7 +3,7 @@ import type { Trouble } from './health.ts'
 import { sharedMetric } from './shared-metric.ts'
 
 /** Troubles that only a replay of the whole audit store ends, by what they are about. */
-export type NeedsReplay = Readonly<Record<string, Trouble>>
+export type Noted = Readonly<Record<string, Trouble>>
 
 /** What may be in the audit store alone, as troubles of `/health`, `tributary doctor` and a metric. */
 export interface ReplayNeeded {
@@ -18,9 +18,9 @@ export interface ReplayNeeded {
 export interface ReplayNeededOptions {
   registry: Registry
   /** What an earlier process kept. */
-  known?: NeedsReplay
+  known?: Noted
   /** Keeps all that is noted beyond the end of the process; without it the end forgets them. */
-  keep?: (all: NeedsReplay) => void
+  keep?: (all: Noted) => void
 }
 
 export function createReplayNeeded({ registry, known = {}, keep = () => {} }: ReplayNeededOptions): ReplayNeeded {

@@ -1,6 +1,6 @@
 import { topics } from '@tributary/contracts/topics'
 import { createMisfitTroubles } from '@tributary/service-kit/service/misfit-troubles'
-import { createReplayNeeded, type NeedsReplay } from '@tributary/service-kit/service/replay-needed'
+import { createReplayNeeded, type Noted } from '@tributary/service-kit/service/replay-needed'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
@@ -19,7 +19,7 @@ import {
 } from '../consumer/letters.ts'
 
 /** What a process shows, with what is noted for a replay. */
-function openMisfits({ tables_on_server = false, known = {} as NeedsReplay, registry = new Registry() } = {}) {
+function openMisfits({ tables_on_server = false, known = {} as Noted, registry = new Registry() } = {}) {
   let kept = known
   const needed = createReplayNeeded({
     ...{ registry, known },

@@ -51,7 +51,10 @@ export async function repairTables(options: RepairOptions): Promise<Repair> {
   const differences = everything ? [] : await findDifferences(clickhouse, goesOn)
   for (const { table, name } of broken) logger.error({ table, part: name }, 'part of a table is broken')
   for (const counts of differences) logger.error(counts, 'table differs from the events that it is made of')
-  const lost_events = Math.max(0, ...differences.map((one) => (derivedOf(one.table).from === raw ? surplus(one) : 0)))
+  // Where nothing is compared, nobody knows how many.
+  const at_least = everything && broken.some(({ table }) => table === raw) ? 1 : 0
+  const surpluses = differences.map((one) => (derivedOf(one.table).from === raw ? surplus(one) : 0))
+  const lost_events = Math.max(at_least, ...surpluses)
 
   const sources = await readViewSources(clickhouse)
   const damaged = new Set(broken.map(({ table }) => table))

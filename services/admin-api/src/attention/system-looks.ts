@@ -22,13 +22,16 @@ export const systemLooks = ({ status, broker, troubles = [], now, pool }: System
       (await listDead(broker)).map(({ topic, reason, count, first_ms: since_ms }) =>
         item('dead_letters', {
           ...{ since_ms, message: `${count} dead letters wait in ${topic} (${reason}).` },
-          fix: `Fix the reason, then: npx tributary dead retry --topic ${topic} --reason ${reason}`,
+          fix: `Fix the reason, then: npx tributary dead retry --topic ${topic} --reason ${shellWord(reason)}`,
         }),
       ),
   },
   { codes: ['stores_differ'], find: () => differencesIn(pool) },
   { codes: ['process_trouble'], find: async () => troubles.flatMap((look) => look()).map(ofTrouble) },
 ]
+
+/** A reason is a header of a record: whoever writes to the topic chooses it, and an operator pastes the command. */
+const shellWord = (text: string): string => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** What the reconciler has found, by store. Examples stay where they are: notices leave the house. */
 async function differencesIn(pool: SystemDeps['pool']) {

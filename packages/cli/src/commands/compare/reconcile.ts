@@ -40,7 +40,7 @@ export function reconcileCommand(program: Command): void {
       const gone = first.differences.filter((one) => !left.has(nameOf(one))).length
       print({ json }, { hours, differences, left_out, repaired: gone }, describe(last, gone))
       if (differences.length + left_out > 0) process.exitCode = 1
-      if (!json) for (const line of whatToDo(differences)) process.stderr.write(`${line}\n`)
+      if (!json) for (const line of whatToDo(differences, repair)) process.stderr.write(`${line}\n`)
     })
 }
 
@@ -51,8 +51,8 @@ const nameOf = ({ app_id, hour, store, expected, found }: Difference): string =>
   `${app_id}/${hour}/${store}/${found > expected}`
 
 /** What goes on from differences that are left. */
-function whatToDo(differences: readonly Difference[]): string[] {
-  const isFilled = ({ store, expected, found }: Difference) => repairable.has(store) && found < expected
+function whatToDo(differences: readonly Difference[], replayed: boolean): string[] {
+  const isFilled = ({ store, expected, found }: Difference) => !replayed && repairable.has(store) && found < expected
   const filled = new Set(differences.filter(isFilled).map(({ store }) => store))
   return [
     ...(filled.size === 0

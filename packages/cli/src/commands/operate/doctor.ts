@@ -3,7 +3,7 @@ import { several } from '../../arguments.ts'
 import { CliError, usageError } from '../../errors.ts'
 import type { Check } from '../../examine/check.ts'
 import { examine } from '../../examine/examine.ts'
-import { print } from '../../output.ts'
+import { print, printable } from '../../output.ts'
 
 /** Adds `doctor`. */
 export function doctorCommand(program: Command): void {
@@ -34,6 +34,6 @@ function checkAddress(text: string): string {
 }
 
 function describe({ name, ok, found, fix }: Check): string {
-  const line = `${ok ? 'ok  ' : 'FAIL'}  ${name}: ${found}`
-  return fix === null ? line : `${line}\n      ${fix}`
+  const line = `${ok ? 'ok  ' : 'FAIL'}  ${printable(`${name}: ${found}`)}`
+  return fix === null ? line : `${line}\n      ${printable(fix)}`
 }

@@ -65,6 +65,12 @@ describe('tributary reconcile', () => {
     expect((await tributary(['reconcile'], env)).stderr).toBe('')
   })
 
+  it('advises no --repair after one', async () => {
+    const left = line('done', [difference('events.accepted.v1')])
+    const { env } = await service(left, left)
+    expect((await tributary(['reconcile', '--repair'], env)).stderr).not.toContain('--repair')
+  })
+
   it('with --repair replays each app that lacks something, compares again, and counts what is gone', async () => {
     const first = [difference('events.accepted.v1'), difference('clicks_raw_v1', 'app_2'), difference('audit')]
     const { asked, env } = await service(line('done', first), line('done', [difference('audit')]))

@@ -76,10 +76,22 @@ describe('tributary doctor', () => {
     expect(await find({ status: 503, body: { error: 'unavailable', message: 'away' } })).toEqual([
       ['attention', expect.any(String), expect.any(String)],
     ])
+    const newer = { ...differ, code: 'of_tomorrow' }
+    expect(await find({ status: 200, body: { items: [newer], unchecked: [] } })).toEqual([
+      ['attention', expect.any(String), expect.stringContaining('version of the service')],
+    ])
   })
 
   it('names a service that does not answer in time, and makes every other check', async () => {
     const never = () => new Promise<never>(() => {})
+    const slow = await service({
+      'GET /health': () => ({ status: 200, body: { status: 'ok', bindings: ready.bindings } }),
+      'GET /admin/api/v1/attention': never,
+    })
+    const other = await tributary(['doctor', '--json'], { ...slow, TRIBUTARY_DATA_DIR: await emptyFolder() })
+    expect(JSON.parse(other.stdout).checks.filter(({ ok }: { ok: boolean }) => !ok)).toMatchObject([
+      { name: 'attention', found: expect.stringContaining('timed out after 8 seconds') },
+    ])
     const env = await service({ 'GET /health': never, 'GET /admin/api/v1/status': never })
     const run = await tributary(['doctor', '--json'], { ...env, TRIBUTARY_DATA_DIR: await emptyFolder() })
     const { checks } = JSON.parse(run.stdout) as { checks: { name: string; ok: boolean; found: string }[] }
@@ -127,6 +139,17 @@ describe('tributary doctor', () => {
       'GET /admin/api/v1/companies': () => ({ status: 401, body: { error: 'invalid_admin_token' } }),
     })
     expect((await tributary(['company', 'list'], { ...env, ...other })).stderr).toContain(start.url)
+  })
+
+  it('prints no text of a service that a terminal would take for an order', async () => {
+    const env = await service({
+      'GET /health': () => ({
+        status: 200,
+        body: { status: 'degraded', bindings: {}, troubles: [{ code: 'a', message: 'b\u001b[2J', fix: 'c\u202e' }] },
+      }),
+    })
+    const run = await tributary(['doctor'], { ...env, TRIBUTARY_DATA_DIR: await emptyFolder() })
+    expect(run.stdout).toContain('b?[2J\n      c?\n')
   })
 
   it('shows the fix of a trouble, also for services of --service', async () => {
