@@ -1,7 +1,7 @@
 import { memoryAuditStore } from '@tributary/testing/twins/memory-audit-store'
 import type { Pool } from 'pg'
 import { expect, test } from 'vitest'
-import { areEventsGone } from '../src/events-gone.ts'
+import { areEventsGone } from '../src/whole/events-gone.ts'
 
 /** Asks an installation with an app, an empty log and empty tables, whose audit store holds these objects. */
 async function ask(...keys: string[]): Promise<boolean> {

@@ -2,14 +2,14 @@ import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import type { ReplayNeeded } from '@tributary/service-kit/service/replay-needed'
 import type { Service } from '@tributary/service-kit/service/run-service'
+import type { ReplayNeeded } from '@tributary/service-kit/service/troubles/replay-needed'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import pino from 'pino'
 import { Registry } from 'prom-client'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { openReplayNeeded } from '../src/open-replay-needed.ts'
-import { keepTablesWhole } from '../src/whole-tables.ts'
+import { openReplayNeeded } from '../src/whole/open-replay-needed.ts'
+import { keepTablesWhole } from '../src/whole/whole-tables.ts'
 
 const openDisk = { open: () => true, opened: async () => {} }
 const broker = { groupOffsets: async () => [] } as unknown as Broker

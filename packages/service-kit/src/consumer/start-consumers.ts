@@ -1,7 +1,7 @@
 import type { Broker } from '@tributary/broker/broker'
-import type { MisfitTroubles } from '../service/misfit-troubles.ts'
 import type { Service } from '../service/run-service.ts'
 import type { Surroundings } from '../service/service-parts.ts'
+import type { MisfitTroubles } from '../service/troubles/misfit-troubles.ts'
 import type { ConsumerDefinition } from './define-consumer.ts'
 import { gatedConsumer } from './gated-consumer.ts'
 import { type RunConsumerOptions, runConsumer } from './run-consumer.ts'

@@ -13,10 +13,10 @@ import { StartRefused } from '../settings/start-refused.ts'
 import { traceSettings } from '../traces/open-traces.ts'
 import { startJobs } from './every.ts'
 import type { Health } from './health.ts'
-import { createMisfitTroubles } from './misfit-troubles.ts'
-import { createReplayNeeded } from './replay-needed.ts'
 import type { Service, ServiceOptions } from './run-service.ts'
 import type { ServiceParts, Surroundings } from './service-parts.ts'
+import { createMisfitTroubles } from './troubles/misfit-troubles.ts'
+import { createReplayNeeded } from './troubles/replay-needed.ts'
 
 /** A service as a value. Its process, its settings and `/health` follow from it, and tests compare the compose file with it. */
 export interface ServiceDeclaration<E extends Resources, Read extends SettingName, Required extends SettingName, Own>

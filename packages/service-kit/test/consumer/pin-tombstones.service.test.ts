@@ -9,8 +9,8 @@ import { recordOfLetter } from '../../src/consumer/dead-letter.ts'
 import type { Batch } from '../../src/consumer/define-consumer.ts'
 import { openIntent } from '../../src/consumer/intent.ts'
 import { startConsumers } from '../../src/consumer/start-consumers.ts'
-import { createMisfitTroubles } from '../../src/service/misfit-troubles.ts'
-import { createReplayNeeded } from '../../src/service/replay-needed.ts'
+import { createMisfitTroubles } from '../../src/service/troubles/misfit-troubles.ts'
+import { createReplayNeeded } from '../../src/service/troubles/replay-needed.ts'
 import { allDone, Crash, committedAt, letter, metric, now, reader, readToEnd, start, topic, until } from './letters.ts'
 
 const openAt = (broker: MemoryBroker) => openIntent(committedAt(broker) ?? null)

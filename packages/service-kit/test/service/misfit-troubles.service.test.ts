@@ -1,6 +1,6 @@
 import { topics } from '@tributary/contracts/topics'
-import { createMisfitTroubles } from '@tributary/service-kit/service/misfit-troubles'
-import { createReplayNeeded, type Noted } from '@tributary/service-kit/service/replay-needed'
+import { createMisfitTroubles } from '@tributary/service-kit/service/troubles/misfit-troubles'
+import { createReplayNeeded, type Noted } from '@tributary/service-kit/service/troubles/replay-needed'
 import { memoryBroker } from '@tributary/testing/twins/memory-broker'
 import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'

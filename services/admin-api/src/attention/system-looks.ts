@@ -22,7 +22,7 @@ export const systemLooks = ({ status, broker, troubles = [], now, pool }: System
       (await listDead(broker)).map(({ topic, reason, count, first_ms: since_ms }) =>
         item('dead_letters', {
           ...{ since_ms, message: `${count} dead letters wait in ${topic} (${reason}).` },
-          fix: `Fix the reason, then: npx tributary dead retry --topic ${topic} --reason ${shellWord(reason)}`,
+          fix: `Fix the reason, then: npx tributary dead retry --topic ${topic} --reason ${wordOf(reason)}`,
         }),
       ),
   },
@@ -31,7 +31,7 @@ export const systemLooks = ({ status, broker, troubles = [], now, pool }: System
 ]
 
 /** A reason is a header of a record: whoever writes to the topic chooses it, and an operator pastes the command. */
-const shellWord = (text: string): string => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+const wordOf = (reason: string): string => (/^\w+$/.test(reason) ? reason : 'REASON')
 
 /** What the reconciler has found, by store. Examples stay where they are: notices leave the house. */
 async function differencesIn(pool: SystemDeps['pool']) {

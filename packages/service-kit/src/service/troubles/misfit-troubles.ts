@@ -1,4 +1,4 @@
-import type { Trouble } from './health.ts'
+import type { Trouble } from '../health.ts'
 import type { ReplayNeeded } from './replay-needed.ts'
 
 /** One partition whose log, committed offset and tables did not fit together. */

@@ -1,9 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createReplayNeeded, type Noted, type ReplayNeeded } from '@tributary/service-kit/service/replay-needed'
 import type { Service } from '@tributary/service-kit/service/run-service'
+import {
+  createReplayNeeded,
+  type Noted,
+  type ReplayNeeded,
+} from '@tributary/service-kit/service/troubles/replay-needed'
 import { z } from 'zod'
-import { writePrivateFile } from './local-secrets.ts'
+import { writePrivateFile } from '../local-secrets.ts'
 
 const ReplayNeededFile = z.record(
   z.string(),

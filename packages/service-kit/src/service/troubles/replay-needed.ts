@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client'
-import type { Trouble } from './health.ts'
-import { sharedMetric } from './shared-metric.ts'
+import type { Trouble } from '../health.ts'
+import { sharedMetric } from '../shared-metric.ts'
 
 /** Troubles that only a replay of the whole audit store ends, by what they are about. */
 export type Noted = Readonly<Record<string, Trouble>>

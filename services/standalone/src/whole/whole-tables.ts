@@ -8,13 +8,13 @@ import type { TableName } from '@tributary/contracts/tables'
 import type { Gate } from '@tributary/service-kit/service/disk-watch'
 import { every } from '@tributary/service-kit/service/every'
 import type { Trouble } from '@tributary/service-kit/service/health'
-import type { ReplayNeeded } from '@tributary/service-kit/service/replay-needed'
 import type { Service } from '@tributary/service-kit/service/run-service'
 import { sharedMetric } from '@tributary/service-kit/service/shared-metric'
+import type { ReplayNeeded } from '@tributary/service-kit/service/troubles/replay-needed'
 import { completeInstalls } from '@tributary/tables/attribution/complete-installs'
 import { type Losses, repairTables } from '@tributary/tables/repair/repair-tables'
 import { Counter, type Registry } from 'prom-client'
-import { writePrivateFile } from './local-secrets.ts'
+import { writePrivateFile } from '../local-secrets.ts'
 
 export interface WholeTables {
   /** The log is to be read again from its earliest record: tables may lack events that it holds. */
