@@ -81,6 +81,8 @@ await describeWith('Chromium', openPanel, (panel) => {
   it('asks for the first numbers while its scripts still load, with the roles of the last visit', async () => {
     const { page, open, faults } = await panel.windowOf(['marketer'])
     await open(`overview?app=${panel.demo.APP_ID}`, '.tile-value')
+    // A slow machine may refuse figures of this first visit, which is here for its roles alone.
+    faults.length = 0
     await page.route('**/assets/index-*.js', () => {})
     const asked = page.waitForRequest(/\/apps\/[^/]*\/overview\?since_ms=/)
     await page.goto(`${panel.url}/admin/overview?app=${panel.demo.APP_ID}`, { waitUntil: 'commit' })
