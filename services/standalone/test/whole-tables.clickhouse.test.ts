@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
@@ -11,13 +11,14 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { openReplayNeeded } from '../src/whole/open-replay-needed.ts'
 import { keepTablesWhole } from '../src/whole/whole-tables.ts'
 
-const openDisk = { open: () => true, opened: async () => {} }
+const disk = { open: () => true, opened: async () => {} }
 const broker = { groupOffsets: async () => [] } as unknown as Broker
 
 let clickhouse: TestClickhouse
 let service: Service
 const closes: (() => Promise<void>)[] = []
 beforeEach(async () => {
+  disk.opened = async () => {}
   clickhouse = await openTestClickhouse()
   service = {
     ...{ name: 'test', logger: pino({ level: 'silent' }), registry: new Registry() },
@@ -35,13 +36,13 @@ afterEach(async () => {
 })
 
 let needed: ReplayNeeded
-/** As a start does it: what an earlier one knew stands in the data folder. */
+/** Starts with the losses that an earlier start kept in the data folder. */
 const keepWhole = (engine: Clickhouse = clickhouse) => {
   const { data_dir } = clickhouse
   service = { ...service, registry: new Registry(), troubles: [] }
   needed = openReplayNeeded(data_dir, service)
   service.troubles.push(needed.troubles)
-  return keepTablesWhole(engine, broker, { data_dir, disk: openDisk, needed, part_check_pause_ms: 10 }, service)
+  return keepTablesWhole(engine, broker, { data_dir, disk, needed, part_check_pause_ms: 10 }, service)
 }
 const troubles = () => service.troubles.flatMap((look) => look())
 
@@ -119,4 +120,16 @@ test('a broken part of the events of a backup is a loss, though nothing is compa
   writeFileSync(join(clickhouse.data_dir, 'fill-tables-again'), '')
   await keepWhole()
   expect(troubles()).toMatchObject([{ code: 'events_lost', fix: expect.stringContaining('--from-audit') }])
+})
+
+test('a full disk delays the repair of lost events, and fails no start', async () => {
+  const path = await activePart('events_raw_v1')
+  await clickhouse.reopen(async () => rmSync(path, { recursive: true }))
+  const note = join(clickhouse.data_dir, 'replay-needed.json')
+  let noted_while_full = true
+  disk.opened = async () => {
+    noted_while_full = existsSync(note)
+  }
+  await keepWhole()
+  expect([noted_while_full, existsSync(note)]).toEqual([false, true])
 })

@@ -67,17 +67,17 @@ async function examineAdmin(config: CliConfig): Promise<Check[]> {
   return [failed('admin API', found, fix)]
 }
 
-/** What needs attention and no `/health` shows: a process that is well may write tables that lack events. */
+/** `/health` shows none of these: a process that is well may write tables that lack events. */
 const beyondHealth: readonly AttentionCode[] = ['stores_differ', 'dead_letters', 'consumer_lags']
+
+const tryAgain = 'Try again. The log of admin-api has the reason.'
 
 async function examineAttention(): Promise<Check[]> {
   try {
     const { items, unchecked } = await adminWithin({ timeout_ms: check_ms_max }, attentionRoutes.listAttention)
     const checks = beyondHealth.flatMap((code) => [
       ...items.filter((item) => item.code === code).map(({ message, fix }) => failed(code, message, fix)),
-      ...(unchecked.includes(code)
-        ? [failed(code, 'could not be looked at', 'Try again. The log of admin-api has the reason.')]
-        : []),
+      ...(unchecked.includes(code) ? [failed(code, 'could not be looked at', tryAgain)] : []),
     ])
     return checks.length > 0
       ? checks
@@ -86,11 +86,8 @@ async function examineAttention(): Promise<Check[]> {
     if (!(error instanceof CliError)) throw error
     // A service of before this route; a fence that hides it hides the status too.
     if (error.code === 'not_found') return []
-    // What a newer service says has no shape here.
-    const fix =
-      error.code === 'unexpected_answer'
-        ? 'Run the command of the version of the service.'
-        : 'Try again. The log of admin-api has the reason.'
+    // A newer service may name codes that this command does not know.
+    const fix = error.code === 'unexpected_answer' ? 'Run the command of the version of the service.' : tryAgain
     return [failed('attention', error.message, fix)]
   }
 }

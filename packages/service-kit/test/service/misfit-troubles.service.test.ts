@@ -18,7 +18,7 @@ import {
   until,
 } from '../consumer/letters.ts'
 
-/** What a process shows, with what is noted for a replay. */
+/** Misfits of a process that keeps losses for the next one. */
 function openMisfits({ tables_on_server = false, known = {} as Noted, registry = new Registry() } = {}) {
   let kept = known
   const needed = createReplayNeeded({
@@ -153,4 +153,27 @@ test('a loss that is found while a replay runs is told after its end: the replay
     expect.stringContaining('partition 1 '),
     expect.stringContaining('partition 2 '),
   ])
+})
+
+test('a loss is noted before the offsets move, because the move takes away what shows it', async () => {
+  const broker = memoryBroker(1, now)
+  await broker.publish(['1', '2', '3'].map(letter))
+  const table = sink()
+  await readToEnd(broker, { consumer: reader(table.write) })
+  const misfits = openMisfits()
+  let kept_at_move: Noted | null = null
+  const watched = {
+    ...broker,
+    moveGroup: async (...given: Parameters<typeof broker.moveGroup>) => {
+      kept_at_move = misfits.kept()
+      await broker.moveGroup(...given)
+    },
+  }
+  let lacks = true
+  const findMisfit = async () => (lacks ? { reason: 'tables_lack_rows', reread: true } : null)
+  const second = await start(watched, { consumer: { ...reader(table.write), findMisfit }, misfits }).running
+  lacks = false
+  await until(allDone(broker), 'second reading')
+  await second.close()
+  expect(Object.values(kept_at_move ?? {})).toMatchObject([{ code: 'tables_lack_rows' }])
 })

@@ -66,7 +66,7 @@ export function damagedTables() {
   return { stage, writeBatch, insertRow, activeParts, repair }
 }
 
-/** What a full disk does to a part: some files are there and empty. */
+/** Cuts a part as a full disk does: some files are there and empty. */
 export async function cutFiles({ path }: Part): Promise<void> {
   for (const name of await readdir(path)) if (name !== 'data.bin') await truncate(join(path, name), 0)
 }

@@ -5,7 +5,7 @@ import { sharedMetric } from '../shared-metric.ts'
 /** Troubles that only a replay of the whole audit store ends, by what they are about. */
 export type Noted = Readonly<Record<string, Trouble>>
 
-/** What may be in the audit store alone, as troubles of `/health`, `tributary doctor` and a metric. */
+/** Losses that only the audit store can fill, as troubles of `/health` and `tributary doctor`, and as a metric. */
 export interface ReplayNeeded {
   /** `about` names a partition or a loss. A later trouble about the same takes the place of the earlier one. Kept when this returns. */
   note(about: string, trouble: Trouble): void
@@ -17,7 +17,7 @@ export interface ReplayNeeded {
 
 export interface ReplayNeededOptions {
   registry: Registry
-  /** What an earlier process kept. */
+  /** Losses that an earlier process kept. */
   known?: Noted
   /** Keeps all that is noted beyond the end of the process; without it the end forgets them. */
   keep?: (all: Noted) => void
