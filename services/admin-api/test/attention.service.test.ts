@@ -68,6 +68,16 @@ test('operators see what the installation says of itself, and nothing of a compa
   expect(await items(world)).toEqual(found)
 })
 
+test('no command to paste holds what the writer of a record chose', async () => {
+  clock.now_ms += limits.attention_fresh_ms
+  const headers = { reason: '$(id)', source_offset: '2', first_seen_ms: '5', attempts: '1' }
+  const topic = deadLetterTopic(topics.eventsAccepted).name
+  await broker.publish([{ topic, partition: 0, key: null, value: Buffer.from('{}'), headers }])
+  const letters = (await items(world)).filter(({ code }) => code === 'dead_letters')
+  expect(letters.map(({ message }) => message).join()).toContain('$(id)')
+  expect(letters.map(({ fix }) => fix).join()).not.toContain('$(id)')
+})
+
 test('operators see in which stores the reconciler has found differences, and where the first one is', async () => {
   const operator = await signedIn('operator')
   const values = `('app_1', 1780304400000, 'events.accepted.v1', false, 5, 3, '["event e1"]', 7, 7),

@@ -50,7 +50,7 @@ const repairable = new Set(['events.accepted.v1', 'clicks_raw_v1', 'postbacks_ra
 const nameOf = ({ app_id, hour, store, expected, found }: Difference): string =>
   `${app_id}/${hour}/${store}/${found > expected}`
 
-/** Tells how to mend the differences that are left. */
+/** Names what ends the differences that are left. */
 function whatToDo(differences: readonly Difference[], replayed: boolean): string[] {
   const isFilled = ({ store, expected, found }: Difference) => !replayed && repairable.has(store) && found < expected
   const filled = new Set(differences.filter(isFilled).map(({ store }) => store))
