@@ -368,7 +368,7 @@ CREATE TABLE events_per_day_v1
 )
 ENGINE = SummingMergeTree((events, revenue_micros))
 ORDER BY (app_id, day, event_name, currency)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE TABLE events_raw_v1
 (
@@ -904,7 +904,7 @@ CREATE TABLE money_days_v1
 )
 ENGINE = ReplacingMergeTree
 ORDER BY (app_id, install_key, day)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 1024, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW money_stamps_mv_v1 TO report_stamps_v1
 (
@@ -1179,7 +1179,7 @@ CREATE TABLE report_stamps_v1
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (app_id, source, day)
-SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192;
+SETTINGS non_replicated_deduplication_window = 10000, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, index_granularity = 8192, merge_selector_base = 10;
 
 CREATE TABLE revenue_cancelled_v1
 (
@@ -1286,7 +1286,7 @@ CREATE TABLE revenue_raw_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 8192, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE TABLE schema_migrations_v1
 (
@@ -1518,7 +1518,7 @@ CREATE TABLE transaction_claims_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, claim_key)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW transaction_keys_mv_v1 TO transaction_keys_v1
 (
@@ -1560,7 +1560,7 @@ CREATE TABLE transaction_keys_v1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, transaction_key)
-SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1;
+SETTINGS non_replicated_deduplication_window = 10000, index_granularity = 512, min_compress_block_size = 4096, max_compress_block_size = 4096, fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1, min_compressed_bytes_to_fsync_after_merge = 1, merge_selector_base = 10;
 
 CREATE MATERIALIZED VIEW uniques_stamps_mv_v1 TO report_stamps_v1
 (

@@ -10,7 +10,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { levels, now_ms } from './model.ts'
 
-const partitions = 4
+/** As many as standalone has (services/standalone/src/engines.ts): each one more is one more insert a second. */
+const partitions = 2
 /** Real logs wait for fuller batches, and the twin answers at once: with 200 ms it made five times as many inserts. */
 const tick_ms = 1000
 const events_of_request = 20

@@ -39,7 +39,7 @@ const engineArguments = [
 
 /**
  * Statements run in two threads as on a server with more memory, although this engine has too little of it
- * (docs/decisions/reports.md#statements-read-in-two-threads).
+ * (docs/decisions/reports.md#reports-read-in-two-threads).
  */
 const ownSettings = [['max_threads_min_free_memory_per_thread', '0']] as const
 
