@@ -46,9 +46,9 @@ const engineArguments = [
 ]
 
 /**
- * Settings of every session. Only questions of clients read in two threads, and by default the engine would use one only where 1 GiB of
- * memory is free for it (docs/decisions/reports.md#reports-read-in-two-threads). Threads that write the answer cost a small statement 0.3
- * to 0.7 ms.
+ * Settings of every session. A statement reads in one thread unless it asks for two, as those of reports do; by default the engine would
+ * use a thread only where 1 GiB of memory is free for it (docs/decisions/reports.md#reports-read-in-two-threads). Threads that write the
+ * answer cost a small statement 0.3 to 0.7 ms.
  */
 const common = settingsSql({
   ...querySettings,
@@ -60,7 +60,7 @@ const common = settingsSql({
 })
 /** What a question of a client may cost; on the write side only the look-ups of our own consumers run. */
 const guarded =
-  'max_threads = 2, max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
+  'max_execution_time = 20, max_memory_usage = 600000000, max_bytes_before_external_group_by = 200000000, ' +
   'max_bytes_before_external_sort = 200000000, max_bytes_ratio_before_external_sort = 0, readonly = 2'
 
 /** A streamed answer may be larger than what the memory of the process holds. */

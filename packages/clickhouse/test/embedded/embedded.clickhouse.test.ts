@@ -21,6 +21,10 @@ test('an insert does not wait for a report', async () => {
   expect(done).toEqual(['insert', 'report'])
 })
 
+test('a look-up of a consumer leaves the other core to reports', async () => {
+  expect(await clickhouse.query(`SELECT getSetting('max_threads') AS threads`)).toEqual([{ threads: 1 }])
+})
+
 test('statements at the same time keep their own parameters and tokens', async () => {
   await createTable()
   const numbers = Array.from({ length: 40 }, (_, index) => index)
