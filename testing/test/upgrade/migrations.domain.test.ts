@@ -41,6 +41,8 @@ describe('a statement that may take something from the version before', () => {
     'CREATE UNIQUE INDEX one_name ON apps (name)',
     'CREATE TABLE more (); DROP INDEX apps_by_name',
     'ALTER TABLE events_raw_v1 {{on_cluster}} MODIFY COLUMN ip UInt32',
+    'ALTER TABLE events_raw_v1 {{on_cluster}} MODIFY SETTING non_replicated_deduplication_window = 0',
+    'ALTER TABLE events_raw_v1 {{on_cluster}} MODIFY SETTING merge_selector_base = 10, fsync_after_insert = 0',
     'DROP VIEW IF EXISTS money_mv_v1 {{on_cluster}}',
     'UPDATE apps SET name = NULL',
     'REVOKE SELECT ON apps FROM tributary_settler',
@@ -55,6 +57,7 @@ describe('a statement that may take something from the version before', () => {
     'CREATE TABLE more (a text); CREATE UNIQUE INDEX more_once ON more (a)',
     `ALTER TABLE apps ADD COLUMN a text CHECK (a <> '' AND a <> ','), ADD COLUMN b boolean NOT NULL DEFAULT false`,
     `ALTER TABLE events_raw_v1 {{on_cluster}}\n  ADD COLUMN IF NOT EXISTS a String DEFAULT '' COMMENT 'one; two' CODEC(ZSTD(1)),\n  ADD INDEX IF NOT EXISTS of_a a TYPE minmax`,
+    'ALTER TABLE events_raw_v1 {{on_cluster}} MODIFY SETTING merge_selector_base = 10',
     'CREATE MATERIALIZED VIEW IF NOT EXISTS more_mv_v1 {{on_cluster}} TO more_v1 AS SELECT 1',
     `-- DROP TABLE apps\nCOMMENT ON TABLE apps IS 'DROP it; soon'`,
   ])('is not: %s', (text) => {
