@@ -10,7 +10,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { levels, now_ms } from './model.ts'
 
-/** As many as standalone has (services/standalone/src/engines.ts): each one more is one more insert a second. */
+/** Standalone has as many (services/standalone/src/engines.ts). Each further partition adds an insert a second. */
 const partitions = 2
 /** Real logs wait for fuller batches, and the twin answers at once: with 200 ms it made five times as many inserts. */
 const tick_ms = 1000
