@@ -98,6 +98,14 @@ export const reportLimits = {
    * (docs/decisions/money.md#late-money-is-added-to-a-settled-day).
    */
   settle_changes_max: 8,
+  /**
+   * It settles the money of the day that is not over after so many changes, and then after each sixteenth more
+   * (docs/decisions/money.md#money-of-today-is-settled-while-it-comes).
+   */
+  settle_open_day_changes_min: 1000,
+  settle_open_day_share: 16,
+  /** A day that goes on changing is settled without what was received in this time: partitions do not write in the order of receipt. */
+  settle_unsettled_ms: 10_000,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
   /**

@@ -24,7 +24,7 @@ export interface DueRequest {
   after: Due | null
 }
 
-const over = (only_over: boolean, days: string) => (only_over ? `toDate(now('UTC')) NOT IN (${days})` : '1')
+const over = (only_over: boolean, days: string) => (only_over ? `toDate(now('UTC')) NOT IN (${days})` : 'true')
 const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
 /** A change far in the future was noted by a clock that was ahead: its day must not stay live until then. */
 const quiet = (quiet_ms: number) =>
@@ -41,8 +41,12 @@ export function findDueDays(
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
   // Reports add to a settled day that has grown, so it is settled again before they have much to add, quiet or not.
   const hasGrown = grows ? `max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : '0'
+  const { settle_open_day_changes_min: changes_min, settle_open_day_share: share } = limits
+  const isBusy = grows ? `max(present) >= max(settled) + greatest(${changes_min}, intDiv(max(present), ${share}))` : '0'
+  const isOver = over(only_over, 'date')
   return clickhouse.query<Due>(
-    `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes
+    `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes,
+       toUInt8(NOT ${quiet(quiet_ms)}) AS is_changing
      FROM (
        SELECT app_id, day AS date, sum(rows) AS present, sum(added) AS events_added, max(changed_at_ms) AS changed,
          toUInt64(0) AS settled
@@ -52,7 +56,8 @@ export function findDueDays(
      )
      WHERE ${behind}
      GROUP BY app_id, date
-     HAVING max(present) > 0 AND max(present) != max(settled) AND (${quiet(quiet_ms)} OR ${hasGrown}) AND ${over(only_over, 'date')}
+     HAVING max(present) > 0 AND max(present) != max(settled)
+       AND (${isOver} AND (NOT is_changing OR ${hasGrown}) OR NOT ${isOver} AND ${isBusy})
      ORDER BY app_id, date LIMIT ${limits.settle_page}`,
   )
 }
@@ -70,7 +75,7 @@ export function findDuePairs(
       : `(app_id, n, date) > (${textLiteral(after.app_id)}, ${Number(after.n)}, toDate(${textLiteral(after.day)}))`
   const numbers = `CAST([${settledNumbers}], 'Array(UInt16)')`
   return clickhouse.query<Due>(
-    `SELECT app_id, toString(date) AS day, n, toString(sum(present)) AS stamp, '0' AS other_changes
+    `SELECT app_id, toString(date) AS day, n, toString(sum(present)) AS stamp, '0' AS other_changes, toUInt8(0) AS is_changing
      FROM (
        SELECT app_id, day AS date, arrayJoin(${numbers}) AS n, sum(rows) AS present, max(changed_at_ms) AS changed,
          1 AS installs, toUInt64(0) AS settled

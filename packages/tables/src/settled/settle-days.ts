@@ -1,5 +1,6 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { textLiteral, unsigned } from '@tributary/clickhouse/literals'
+import { limits } from '@tributary/contracts/limits'
 import { type FigureName, figureOf } from './figures.ts'
 import { insertSelect } from './insert-select.ts'
 import { activityDays, type CohortName, type CohortPair, cohortFigures, retainedSql } from './sql/cohorts.ts'
@@ -17,6 +18,8 @@ export type StampedPair = Stamped & CohortPair
 export interface StampedDay extends Stamped {
   /** The part of the stamp that did more than add events. Unsigned 64-bit decimal. */
   other_changes: string
+  /** 1: something changed so lately that more may be on its way. */
+  is_changing: 0 | 1
 }
 
 /**
@@ -32,8 +35,8 @@ export async function settleDays(
 ): Promise<void> {
   const { table, lists, grows } = figureOf(name)
   const whole = { app_id: textLiteral(app_id), days: setOf(days) }
-  const { at, notes } = grows ? await noteMoney(clickhouse, whole, days) : { at: whole, notes: {} }
-  const noted: Notes = { stamp: days.map(({ stamp }) => stamp), ...notes }
+  const stamp = days.map((one) => one.stamp)
+  const { at, noted }: Noted = grows ? await noteMoney(clickhouse, whole, days) : { at: whole, noted: { stamp } }
   const noted_columns = Object.keys(noted)
   const rows = days.map(
     (one, n) => `(${[dayOf(one), ...Object.values(noted).map((values) => unsigned(values[n]!))].join(', ')})`,
@@ -57,42 +60,54 @@ ${joins.join('\n')}`,
   )
 }
 
-/** Notes in the rows of settled days, by column: a value for each day, an unsigned 64-bit decimal. */
-type Notes = Record<string, readonly string[]>
+/** What the rows of settled days count, and notes in them, by column: a value for each day, an unsigned 64-bit decimal. */
+interface Noted {
+  at: DaysOfApp
+  noted: Record<string, readonly string[]>
+}
 
 /** A time behind every event: the row of a day that notes none counts all that are there. */
 const any_time_ms = `${Number.MAX_SAFE_INTEGER}`
 
 /**
- * Finds which money events the row of each day will count: those up to the last one that is there now. A day notes none while
- * `money_days_v1` lacks one of its events: the look-up of a changed verdict misses the day of that one. A row that counts more events
- * than it notes is right while its stamp is that of the day, and nothing is added to it.
+ * Finds which money events the row of each day will count: those up to the last one that is there now. Of a day that goes on changing it
+ * leaves out what was received just before, and no event that the row before counted. The stamp is lower by 1 then, so that the day is due
+ * until a row counts all of it. A day notes none while `money_days_v1` lacks one of its events: the look-up of a changed verdict misses the
+ * day of that one. A row that counts more events than it notes is right while its stamp is that of the day, and nothing is added to it.
  */
 async function noteMoney(
   clickhouse: Pick<Clickhouse, 'query'>,
   whole: DaysOfApp,
   days: readonly StampedDay[],
-): Promise<{ at: DaysOfApp; notes: Notes }> {
+): Promise<Noted> {
   const key = 'sipHash64(day, install_key)'
-  const found = await clickhouse.query<{ date: string; events: string; last_received_ms: string }>(
-    `SELECT toString(day) AS date, toString(count()) AS events, toString(max(received_at_ms)) AS last_received_ms
+  const changing = arrayOf('Date', days.filter(({ is_changing }) => is_changing).map(dayOf))
+  const old_ms = `greatest(noted_ms, toUnixTimestamp64Milli(now64(3)) - ${limits.settle_unsettled_ms})`
+  const isCounting = `(NOT has(${changing}, day) OR received_at_ms <= ${old_ms})`
+  const found = await clickhouse.query<{ date: string; events: string; last_received_ms: string; left_out: string }>(
+    `SELECT toString(day) AS date, toString(countIf(${isCounting})) AS events, toString(maxIf(received_at_ms, ${isCounting})) AS last_received_ms,
+       toString(countIf(NOT ${isCounting})) AS left_out
      FROM revenue_raw_v1
+     LEFT JOIN (SELECT day, last_received_ms AS noted_ms FROM settled_money_v1 FINAL WHERE ${onDays(whole)}) AS before USING (day)
      WHERE ${onDays(whole)}
      GROUP BY day
      HAVING min(${key} IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})) = 1`,
   )
   const of_days = new Map(found.map((one) => [one.date, one]))
   const last_received_ms = days.map(({ day }) => of_days.get(day)?.last_received_ms ?? any_time_ms)
+  const left_out = days.map(({ day }) => of_days.get(day)?.left_out ?? '0')
   const counted = isCounted({
     days: arrayOf('Date', days.map(dayOf)),
     last_ms: arrayOf('Int64', last_received_ms.map(unsigned)),
   })
   return {
     at: { ...whole, moments: counted },
-    notes: {
+    noted: {
+      stamp: days.map(({ stamp }, n) => (left_out[n] === '0' ? stamp : `${BigInt(stamp) - 1n}`)),
       other_changes: days.map(({ other_changes }) => other_changes),
       events: days.map(({ day }) => of_days.get(day)?.events ?? '0'),
       last_received_ms,
+      left_out,
     },
   }
 }

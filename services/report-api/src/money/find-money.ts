@@ -42,9 +42,10 @@ export function findMoneyDays(
   install_days: readonly string[] = [],
 ): Promise<MoneyDay[]> {
   const inRange = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
-  const nothing = 'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last'
+  const nothing =
+    'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last, toUInt64(0) AS rest'
   const sql = `
-SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled)) AS is_settled,
+SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled) AND max(rest) = 0) AS is_settled,
   toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs,
   max(counted) AS events, max(last) AS last_received_ms, toUInt8(events > 0 AND sum(others) = 0) AS only_added
 FROM (
@@ -54,7 +55,7 @@ FROM (
   UNION ALL
   SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS payments,
     CAST(arrayDistinct(\`money.currency\`), 'Array(String)') AS codes,
-    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last,
+    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last, left_out AS rest,
     -toInt64(other_changes) AS others
   FROM settled_money_v1 FINAL WHERE ${inRange}
   UNION ALL
