@@ -13,7 +13,7 @@ import { openReportClient, type ReportClient } from './ask.ts'
 import { bruteForce, type Measured, questions } from './brute-force.ts'
 import { fillOnce } from './filled.ts'
 import { type BenchApp, now_ms, tenth_share } from './model.ts'
-import { measureSettler, settleAll } from './settler.ts'
+import { settleAll, startSettler } from './settler.ts'
 import { startTraffic } from './traffic.ts'
 
 const windows = {
@@ -100,10 +100,13 @@ async function measure({ clickhouse, client, kept, events, apps, runs, traffic, 
     if (traffic === 0) break
     const app_ids = [large.app_id, ...Array.from({ length: others }, newAppId)]
     const flow = await startTraffic(clickhouse, { app_ids, events_per_s: traffic })
+    const settler = startSettler(clickhouse)
     // Until days of each age have changed.
     await pause(warm_ms)
     const rows = await measureAll(client, large, { runs, only }, load)
-    if (others === 0) settler_share = await measureSettler(clickhouse, minutes)
+    if (others === 0) await pause(minutes * 60_000)
+    const share = await settler.stop()
+    if (others === 0) settler_share = share
     const { sent } = await flow.stop()
     console.info(`${load}: ${sent} events`)
     for (const row of rows) await compare(row, { clickhouse, client, app: large })

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setInterval as every } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import { createSettler, whenQuiet } from '@tributary/tables/settled/settler'
@@ -10,8 +10,8 @@ const logger = pino({ level: 'warn' })
 export const settleAll = (clickhouse: Clickhouse): Promise<unknown> =>
   createSettler({ clickhouse, logger })({ quiet_ms: 0 })
 
-/** Runs the settler for some minutes as the service does. Resolves with the share of that time in which its statements ran, 0 to 1. */
-export async function measureSettler(clickhouse: Clickhouse, minutes: number): Promise<number> {
+/** Runs the settler as the service does, until `stop`, which resolves with the share of the time in which its statements ran, 0 to 1. */
+export function startSettler(clickhouse: Clickhouse) {
   let busy_ms = 0
   const timed = async <Result>(statement: Promise<Result>): Promise<Result> => {
     const started = performance.now()
@@ -31,9 +31,18 @@ export async function measureSettler(clickhouse: Clickhouse, minutes: number): P
     logger,
   })
   const started = performance.now()
-  while (performance.now() - started < minutes * 60_000) {
-    await pause(limits.settle_pause_ms)
-    await settle(whenQuiet)
+  const over = new AbortController()
+  const running = (async () => {
+    for await (const _ of every(limits.settle_pause_ms, null, { signal: over.signal }))
+      await settle({ ...whenQuiet, signal: over.signal })
+  })().catch((error) => {
+    if (!over.signal.aborted) throw error
+  })
+  return {
+    async stop(): Promise<number> {
+      over.abort()
+      await running
+      return busy_ms / (performance.now() - started)
+    },
   }
-  return busy_ms / (performance.now() - started)
 }
