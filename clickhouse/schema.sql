@@ -1406,6 +1406,7 @@ CREATE TABLE settled_money_v1
     `other_changes` UInt64 DEFAULT 0 COMMENT 'changes of the stamp that did more than add money events',
     `events` UInt64 DEFAULT 0 COMMENT 'number of money events that the row was worked out from',
     `last_received_ms` Int64 DEFAULT -1 COMMENT 'when the gateway received the last one of them, Unix epoch milliseconds; -1: not noted',
+    `left_out` UInt64 DEFAULT 0 COMMENT 'number of money events that were there and are not counted',
     `money.partner` Array(LowCardinality(String)) COMMENT 'partner of the newest verdict, or organic',
     `money.currency` Array(LowCardinality(String)) COMMENT 'ISO 4217 alpha-3 in upper case',
     `money.purchases` Array(UInt64) COMMENT 'number of money events that are no refunds',
