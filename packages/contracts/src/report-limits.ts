@@ -109,11 +109,16 @@ export const reportLimits = {
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
   /**
-   * Days of one statement of the settler (docs/decisions/reports.md#the-settler-is-a-part-of-housekeeper): bounds its time, and how long it
-   * holds a session.
+   * Days of the first statement of the settler for an app (docs/decisions/reports.md#the-settler-is-a-part-of-housekeeper). Their number
+   * doubles after a statement of less than half of `settle_statement_ms`, and halves after one that took longer, which also bounds how long
+   * a statement holds a session.
    */
-  settle_days_max: 8,
-  settle_cohort_days_max: 32,
+  settle_days_first: 8,
+  settle_cohort_days_first: 32,
+  settle_statement_ms: 1000,
+  /** Days of a statement at most. */
+  settle_days_max: 128,
+  settle_cohort_days_max: 512,
   /** After this time `POST /settle` begins no further statement, so that no proxy takes the connection for idle. */
   settle_ms_max: 10_000,
   /** Days whose stamps the settler reads at a time. */

@@ -11,6 +11,8 @@ export interface SettlerDeps {
   logger: Logger
   /** Called after each statement. */
   onSettled?: (figure: string, days: number) => void
+  /** A clock that never goes back, in milliseconds; that of this process by default. */
+  elapsed?: () => number
 }
 
 export interface SettleOptions {
@@ -34,9 +36,10 @@ export interface Cut {
 /** The job settles days that are over and did not change for so long. Others would be settled again and again, in vain. */
 export const whenQuiet = { quiet_ms: limits.settle_quiet_ms, only_over: true } satisfies SettleOptions
 
-/** A kind of figure. One statement settles days of one app. */
+/** A kind of figure. One statement settles days of one app: `days_first` at first, and `days_max` at most. */
 interface Work {
   figure: string
+  days_first: number
   days_max: number
   find(request: DueRequest): Promise<Due[]>
   settle(app_id: string, days: readonly Due[]): Promise<void>
@@ -56,7 +59,7 @@ export interface Settled {
  * (docs/decisions/reports.md#settled-figures-carry-a-version). Rejects when ClickHouse is away. A day that ClickHouse refuses stays live,
  * with a line in the log.
  */
-export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
+export function createSettler({ clickhouse, logger, onSettled, elapsed = () => performance.now() }: SettlerDeps) {
   return async function settle({ from = null, signal, ...options }: SettleOptions): Promise<Settled> {
     const all = figuresToSettle(clickhouse)
     // An unknown figure is one of another version: all begins anew.
@@ -84,10 +87,17 @@ export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
     let settled = 0
     for (let after = from; ; ) {
       const due: Due[] = await work.find({ quiet_ms, only_over, after })
-      for (const some of divide(due, work.days_max)) {
-        if (signal?.aborted) return { settled, after, is_cut: true }
-        settled += await settleSome(work, some)
-        after = some.at(-1)!
+      for (const of_app of Map.groupBy(due, ({ app_id }) => app_id).values()) {
+        let size = work.days_first
+        for (let begin = 0; begin < of_app.length; ) {
+          if (signal?.aborted) return { settled, after, is_cut: true }
+          const some = of_app.slice(begin, begin + size)
+          const began_ms = elapsed()
+          settled += await settleSome(work, some)
+          after = some.at(-1)!
+          begin += some.length
+          size = nextSize(work, size, elapsed() - began_ms)
+        }
       }
       if (due.length < limits.settle_page) return { settled, after, is_cut: false }
     }
@@ -113,12 +123,14 @@ export function createSettler({ clickhouse, logger, onSettled }: SettlerDeps) {
 const figuresToSettle = (clickhouse: Clickhouse): Work[] => [
   ...figureNames.map((figure) => ({
     figure,
+    days_first: limits.settle_days_first,
     days_max: limits.settle_days_max,
     find: (request: DueRequest) => findDueDays(clickhouse, figure, request),
     settle: (app_id: string, days: readonly Due[]) => settleDays(clickhouse, figure, app_id, days),
   })),
   ...cohortNames.map((figure) => ({
     figure,
+    days_first: limits.settle_cohort_days_first,
     days_max: limits.settle_cohort_days_max,
     find: (request: DueRequest) => findDuePairs(clickhouse, figure, request),
     settle: (app_id: string, pairs: readonly Due[]) => settleCohorts(clickhouse, figure, app_id, pairs),
@@ -128,16 +140,10 @@ const figuresToSettle = (clickhouse: Clickhouse): Work[] => [
 const cohortNames = Object.keys(cohortFigures) as CohortName[]
 
 /**
- * Divides what is due into statements: neighbours of one app, at most `days_max` in each. Pairs of different numbers share one: with
- * the end of a day each app has one pair of each number due, and the plan of a statement costs more than a few days of a small app.
+ * How many days the next statement settles. The plan of a statement costs more than a few days of a small app. Cohorts of different numbers
+ * share one: with the end of a day each app has one pair of each number due.
  */
-function divide(due: readonly Due[], days_max: number): Due[][] {
-  const parts: Due[][] = []
-  for (const one of due) {
-    const last = parts.at(-1)
-    const fits = last !== undefined && last.length < days_max && last[0]!.app_id === one.app_id
-    if (fits) last.push(one)
-    else parts.push([one])
-  }
-  return parts
+function nextSize({ days_first, days_max }: Work, size: number, took_ms: number): number {
+  if (took_ms > limits.settle_statement_ms) return Math.max(days_first, Math.floor(size / 2))
+  return took_ms * 2 < limits.settle_statement_ms ? Math.min(days_max, size * 2) : size
 }
