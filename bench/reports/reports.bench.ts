@@ -78,7 +78,7 @@ interface Setup {
   runs: number
   /** Events a second while reports are measured. */
   traffic: number
-  /** How long the settler is measured. */
+  /** How long writer and settler go on after the reports of the first load. */
   minutes: number
   /** A part of the names of the questions that are asked. */
   only: string
@@ -229,7 +229,7 @@ function aimsOf({ quiet, growth, busy, disk_bytes, events, settle_s, settler_sha
     atMost(`year at ${events / 1e6} M against ${(events * tenth_share) / 1e6} M events, most`, grown, 1.5),
     atMost('bytes on disk an event', disk_bytes, 120),
     atMost('settling everything, s a million events', (settle_s * 1e6) / events, 6),
-    atMost('settler at fresh events, % of a core', settler_share * 100, 5),
+    atMost('settler beside reports and writer, % of the time', settler_share * 100, 5),
     atMost('reports that differ from brute force', unequal, 0),
   ]
 }

@@ -10,7 +10,10 @@ const logger = pino({ level: 'warn' })
 export const settleAll = (clickhouse: Clickhouse): Promise<unknown> =>
   createSettler({ clickhouse, logger })({ quiet_ms: 0 })
 
-/** Runs the settler as the service does, until `stop`, which resolves with the share of the time in which its statements ran, 0 to 1. */
+/**
+ * Runs the settler by the rule of its job until `stop`, which resolves with the share of the time in which its statements ran, 0 to 1. By the
+ * clock of the engine the last day of the bench is over, so its money is settled after 8 changes, and not by the rule of today.
+ */
 export function startSettler(clickhouse: Clickhouse) {
   let busy_ms = 0
   const timed = async <Result>(statement: Promise<Result>): Promise<Result> => {

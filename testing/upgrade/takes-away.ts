@@ -14,7 +14,7 @@ const addingTo = [
   /^COMMENT COLUMN /,
   /^DROP NOT NULL$/,
   /^ALTER COLUMN \w+ DROP NOT NULL$/,
-  // Only when parts are merged.
+  // It changes only when parts are merged.
   /^MODIFY SETTING merge_selector_base = \d+$/,
 ]
 

@@ -99,22 +99,22 @@ export const reportLimits = {
    */
   settle_changes_max: 8,
   /**
-   * It settles the money of the day that is not over after so many changes, and then after each sixteenth more
+   * It settles the money of today when so many changes came since it last did, and this part of all changes of the day
    * (docs/decisions/money.md#money-of-today-is-settled-while-it-comes).
    */
-  settle_open_day_changes_min: 1000,
-  settle_open_day_share: 16,
-  /** A day that goes on changing is settled without what was received in this time: partitions do not write in the order of receipt. */
-  settle_unsettled_ms: 10_000,
+  settle_today_changes_min: 1000,
+  settle_today_divisor: 16,
+  /** The row of a day that goes on changing leaves out what was received in this time: partitions do not write in the order of receipt. */
+  settle_left_out_ms: 10_000,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
   /**
-   * Days of the first statement of the settler for an app (docs/decisions/reports.md#the-settler-is-a-part-of-housekeeper). Their number
-   * doubles after a statement of less than half of `settle_statement_ms`, and halves after one that took longer, which also bounds how long
-   * a statement holds a session.
+   * Days of the first statement of the settler for an app (docs/decisions/reports.md#the-settler-is-a-part-of-housekeeper). A statement
+   * below half of `settle_statement_ms` doubles them, one above all of it halves them.
    */
   settle_days_first: 8,
   settle_cohort_days_first: 32,
+  /** A statement of the settler that takes longer is long: it holds a session. */
   settle_statement_ms: 1000,
   /** Days of a statement at most. */
   settle_days_max: 128,

@@ -43,10 +43,10 @@ const payments = (count: number, ts_ms: number, age_ms: number): SentEvent[] =>
   }))
 
 test.each([
-  ['the day that is not over', today_ms + 1, limits.settle_open_day_changes_min],
+  ['today', today_ms + 1, limits.settle_today_changes_min],
   ['a day to which payments come late', today_ms - day_ms + hour_ms, limits.settle_changes_max],
 ])(
-  'reports add to the settled money of %s, also what was received before the last of it and written after',
+  'reports add to the settled money of %s what came since, also a payment written after later ones',
   async (_, ts_ms, count) => {
     const app_id = newAppId()
     const decisions = Array.from({ length: 40 }, (_, n) => ({ ...decisionOf(n), place: n }))

@@ -16,9 +16,9 @@ export interface Due extends StampedDay {
 
 /** Selects a page of what is due, ordered by app, number of days, and day. */
 export interface DueRequest {
-  /** Days that changed in the last so many milliseconds by the clock of ClickHouse are left out. */
+  /** Days that changed in the last so many milliseconds by the clock of ClickHouse are left out, but for money that has grown enough. */
   quiet_ms: number
-  /** True leaves out what reads the UTC day that is not over yet. */
+  /** True leaves out what reads the UTC day that is not over yet, but for its money once that has grown enough. */
   only_over: boolean
   /** The last one of the page before. */
   after: Due | null
@@ -41,8 +41,10 @@ export function findDueDays(
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
   // Reports add to a settled day that has grown, so it is settled again before they have much to add, quiet or not.
   const hasGrown = grows ? `max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : '0'
-  const { settle_open_day_changes_min: changes_min, settle_open_day_share: share } = limits
-  const isBusy = grows ? `max(present) >= max(settled) + greatest(${changes_min}, intDiv(max(present), ${share}))` : '0'
+  const { settle_today_changes_min: changes_min, settle_today_divisor: divisor } = limits
+  const hasGrownToday = grows
+    ? `max(present) >= max(settled) + greatest(${changes_min}, intDiv(max(present), ${divisor}))`
+    : '0'
   const isOver = over(only_over, 'date')
   return clickhouse.query<Due>(
     `SELECT app_id, toString(date) AS day, 0 AS n, toString(max(present)) AS stamp, toString(max(present) - max(events_added)) AS other_changes,
@@ -57,7 +59,7 @@ export function findDueDays(
      WHERE ${behind}
      GROUP BY app_id, date
      HAVING max(present) > 0 AND max(present) != max(settled)
-       AND (${isOver} AND (NOT is_changing OR ${hasGrown}) OR NOT ${isOver} AND ${isBusy})
+       AND (${isOver} AND (NOT is_changing OR ${hasGrown}) OR NOT ${isOver} AND ${hasGrownToday})
      ORDER BY app_id, date LIMIT ${limits.settle_page}`,
   )
 }

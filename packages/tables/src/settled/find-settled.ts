@@ -101,6 +101,8 @@ export async function findAllSettled(clickhouse: Statements, app_id: string, { f
 }
 
 const settledOf = (name: FigureName | CohortName) => `settled ${name}`
+/** A row that leaves events out is not the whole day, whatever its stamp. */
+const wholeStamp = (name: FigureName) => (figureOf(name).grows ? 'maxIf(t.stamp, t.left_out = 0)' : 'max(t.stamp)')
 
 /** The stamps of days, by source, and those of settled rows, by `settledOf`; 0 where there is none. */
 async function readStamps(
@@ -125,7 +127,7 @@ async function readStamps(
        WHERE ${inDays(stamped)} AND source IN (${textLiterals([...new Set(sources)])}) GROUP BY source, t.day`,
       ...figures.map(
         ([name, range]) => `
-       SELECT ${textLiteral(settledOf(name))} AS kind, toString(t.day) AS day, toUInt16(0) AS n, max(t.stamp) AS stamp FROM ${figureOf(name).table} AS t
+       SELECT ${textLiteral(settledOf(name))} AS kind, toString(t.day) AS day, toUInt16(0) AS n, ${wholeStamp(name)} AS stamp FROM ${figureOf(name).table} AS t
        WHERE ${inDays(range)} GROUP BY t.day`,
       ),
       ...(cohorts === undefined

@@ -24,8 +24,8 @@ export interface StampedDay extends Stamped {
 
 /**
  * Works a figure out for days of an app, and stores it with the stamps of the days. The caller read the stamps before, so the
- * data behind them is visible here. Repeating it, racing it and killing it do no harm: a row counts only while its stamp equals
- * the stamp of the day.
+ * data behind them is visible here. Repeating it, racing it and killing it do no harm: a row is the whole day only while its stamp
+ * equals that of the day.
  */
 export async function settleDays(
   clickhouse: Clickhouse,
@@ -60,7 +60,7 @@ ${joins.join('\n')}`,
   )
 }
 
-/** What the rows of settled days count, and notes in them, by column: a value for each day, an unsigned 64-bit decimal. */
+/** What rows count (`at`), and their columns with a value for each day (`noted`), an unsigned 64-bit decimal. */
 interface Noted {
   at: DaysOfApp
   noted: Record<string, readonly string[]>
@@ -70,9 +70,9 @@ interface Noted {
 const any_time_ms = `${Number.MAX_SAFE_INTEGER}`
 
 /**
- * Finds which money events the row of each day will count: those up to the last one that is there now. Of a day that goes on changing it
- * leaves out what was received just before, and no event that the row before counted. The stamp is lower by 1 then, so that the day is due
- * until a row counts all of it. A day notes none while `money_days_v1` lacks one of its events: the look-up of a changed verdict misses the
+ * Finds which money events the row of each day will count: those up to the last one that is there now. The row of a
+ * changing day leaves out events of the last `settle_left_out_ms`, since partitions do not write in the order of receipt, but none that the
+ * row before counted: a report may have found that row settled. Its stamp is then lower by 1, so the day is due again. A day notes none while `money_days_v1` lacks one of its events: the look-up of a changed verdict misses the
  * day of that one. A row that counts more events than it notes is right while its stamp is that of the day, and nothing is added to it.
  */
 async function noteMoney(
@@ -82,7 +82,7 @@ async function noteMoney(
 ): Promise<Noted> {
   const key = 'sipHash64(day, install_key)'
   const changing = arrayOf('Date', days.filter(({ is_changing }) => is_changing).map(dayOf))
-  const old_ms = `greatest(noted_ms, toUnixTimestamp64Milli(now64(3)) - ${limits.settle_unsettled_ms})`
+  const old_ms = `greatest(noted_ms, toUnixTimestamp64Milli(now64(3)) - ${limits.settle_left_out_ms})`
   const isCounting = `(NOT has(${changing}, day) OR received_at_ms <= ${old_ms})`
   const found = await clickhouse.query<{ date: string; events: string; last_received_ms: string; left_out: string }>(
     `SELECT toString(day) AS date, toString(countIf(${isCounting})) AS events, toString(maxIf(received_at_ms, ${isCounting})) AS last_received_ms,

@@ -16,9 +16,12 @@ export interface SettlerDeps {
 }
 
 export interface SettleOptions {
-  /** Days that changed in the last so many milliseconds are left out. */
+  /** Days that changed in the last so many milliseconds are left out, but for money that has grown enough. */
   quiet_ms: number
-  /** True leaves the UTC day that is not over live: of an app with few events it would be settled after each. */
+  /**
+   * True leaves the UTC day that is not over live, but for its money once that has grown enough: of an app with few events the day would be
+   * settled after each.
+   */
   only_over?: boolean
   /** Ends it between two statements. */
   signal?: AbortSignal
@@ -33,7 +36,7 @@ export interface Cut {
   after: Due | null
 }
 
-/** The job settles days that are over and did not change for so long. Others would be settled again and again, in vain. */
+/** The job settles days that are over and quiet, and money sooner (`findDueDays`). Others would be settled again and again, in vain. */
 export const whenQuiet = { quiet_ms: limits.settle_quiet_ms, only_over: true } satisfies SettleOptions
 
 /** A kind of figure. One statement settles days of one app: `days_first` at first, and `days_max` at most. */
@@ -77,7 +80,10 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
     return { settled, done: true }
   }
 
-  /** Each day at most once, so that a day that changes all the time does not hold up the others. */
+  /**
+   * Settles each day at most once, so that a day that changes all the time does not hold up the others. Cohorts of different numbers share
+   * a statement: with the end of a day each app has one pair of each number due.
+   */
   async function settleAll(
     work: Work,
     { quiet_ms, only_over = false }: Pick<SettleOptions, 'quiet_ms' | 'only_over'>,
@@ -93,10 +99,11 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
           if (signal?.aborted) return { settled, after, is_cut: true }
           const some = of_app.slice(begin, begin + size)
           const began_ms = elapsed()
-          settled += await settleSome(work, some)
+          const run = await settleSome(work, some)
+          settled += run.settled
           after = some.at(-1)!
           begin += some.length
-          size = nextSize(work, size, elapsed() - began_ms)
+          size = run.was_refused ? work.days_first : nextSize(work, size, elapsed() - began_ms)
         }
       }
       if (due.length < limits.settle_page) return { settled, after, is_cut: false }
@@ -104,18 +111,19 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
   }
 
   /** Halves what the engine refuses, as for want of memory. A day alone that is refused stays live. */
-  async function settleSome(work: Work, some: readonly Due[]): Promise<number> {
+  async function settleSome(work: Work, some: readonly Due[]): Promise<{ settled: number; was_refused: boolean }> {
     try {
       await work.settle(some[0]!.app_id, some)
       onSettled?.(work.figure, some.length)
-      return some.length
+      return { settled: some.length, was_refused: false }
     } catch (err) {
       // An engine that is away ends the run. One that answers has refused these days, as for want of memory.
       await clickhouse.checkHealth()
       logger.warn({ err, figure: work.figure, days: some.length, first: some[0] }, 'days could not be settled')
-      if (some.length === 1) return 0
+      if (some.length === 1) return { settled: 0, was_refused: true }
       const half = Math.ceil(some.length / 2)
-      return (await settleSome(work, some.slice(0, half))) + (await settleSome(work, some.slice(half)))
+      const [first, second] = [await settleSome(work, some.slice(0, half)), await settleSome(work, some.slice(half))]
+      return { settled: first.settled + second.settled, was_refused: true }
     }
   }
 }
@@ -139,10 +147,7 @@ const figuresToSettle = (clickhouse: Clickhouse): Work[] => [
 
 const cohortNames = Object.keys(cohortFigures) as CohortName[]
 
-/**
- * How many days the next statement settles. The plan of a statement costs more than a few days of a small app. Cohorts of different numbers
- * share one: with the end of a day each app has one pair of each number due.
- */
+/** Doubles the days after a short statement and halves them after a long one: its plan costs more than a few days of a small app. */
 function nextSize({ days_first, days_max }: Work, size: number, took_ms: number): number {
   if (took_ms > limits.settle_statement_ms) return Math.max(days_first, Math.floor(size / 2))
   return took_ms * 2 < limits.settle_statement_ms ? Math.min(days_max, size * 2) : size

@@ -50,7 +50,7 @@ test('the cohorts of an app are settled in few statements, whatever their number
   const pairs: number[] = []
   const onSettled = (figure: string, days: number) => figure === 'cohorts' && pairs.push(days)
   await createSettler({ clickhouse, logger, onSettled })({ quiet_ms: 0 })
-  expect(pairs).toEqual([limits.settle_cohort_days_max, 5 * settledNumbers.length - limits.settle_cohort_days_max])
+  expect(pairs).toEqual([limits.settle_cohort_days_first, 5 * settledNumbers.length - limits.settle_cohort_days_first])
 })
 
 test('a day that has just changed is left alone until it is quiet', async () => {

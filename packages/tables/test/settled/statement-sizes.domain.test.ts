@@ -8,7 +8,7 @@ import { createSettler } from '../../src/settled/settler.ts'
 
 const { settle_days_first: first, settle_days_max: most, settle_statement_ms: long_ms } = limits
 
-/** The days of each statement that settles installs of these apps: so many days of each are due, and `took_ms` says how long it takes. */
+/** Days of each statement that settles installs. `apps`: due days of each; `took_ms`: the time of a statement of so many days. */
 async function sizesOf(
   apps: Record<string, number>,
   took_ms: (days: number) => number,

@@ -19,7 +19,7 @@ interface SettlerJobsDeps {
   timeout?: (ms: number) => AbortSignal
 }
 
-/** Settles days that are over and quiet. One process of several does it; two would do no harm. */
+/** Settles what is due by `whenQuiet`. One process of several does it; two would do no harm. */
 export function settleWhenQuiet(deps: SettlerJobsDeps) {
   const settle = countedSettler(deps)
   const fill = fillDimensionsOnce(deps)

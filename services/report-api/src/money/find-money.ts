@@ -17,7 +17,7 @@ export interface MoneyDay {
   currencies: string[]
   /** 1: money of installs of the given days is among its settled money. */
   of_installs: 0 | 1
-  /** The number of money events that its settled money counts; 0: not noted. */
+  /** The number of money events that its settled money counts; 0: none, or not noted. */
   events: number
   /** When the last of these events was received, Unix epoch ms. */
   last_received_ms: number
@@ -43,9 +43,9 @@ export function findMoneyDays(
 ): Promise<MoneyDay[]> {
   const inRange = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
   const nothing =
-    'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last, toUInt64(0) AS rest'
+    'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last, toUInt64(0) AS not_counted'
   const sql = `
-SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled) AND max(rest) = 0) AS is_settled,
+SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled) AND max(not_counted) = 0) AS is_settled,
   toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs,
   max(counted) AS events, max(last) AS last_received_ms, toUInt8(events > 0 AND sum(others) = 0) AS only_added
 FROM (
@@ -55,7 +55,7 @@ FROM (
   UNION ALL
   SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS payments,
     CAST(arrayDistinct(\`money.currency\`), 'Array(String)') AS codes,
-    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last, left_out AS rest,
+    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last, left_out AS not_counted,
     -toInt64(other_changes) AS others
   FROM settled_money_v1 FINAL WHERE ${inRange}
   UNION ALL
