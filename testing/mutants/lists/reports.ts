@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.ts'
 
 const attribution_reports = ['services/report-api/test/attribution-reports.clickhouse.test.ts']
 const events_report = ['services/report-api/test/events-report.clickhouse.test.ts']
+const growing_days = ['packages/tables/test/settled/growing-days.clickhouse.test.ts']
 const ltv_report = ['services/report-api/test/ltv-report.clickhouse.test.ts']
 
 /** Reports, their figures and their turns. */
@@ -243,5 +244,32 @@ export const clientMutants: readonly Mutant[] = [
     from: 'if (performance.now() >= this.#not_before_ms) await this.#drain()',
     to: 'await this.#drain()',
     tests: ['packages/client/test/sdk/sdk-client-retries.service.test.ts'],
+  },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'a row of settled money never counts less than the row before',
+    file: 'packages/tables/src/settled/settle-days.ts',
+    from: 'greatest(noted_ms, toUnixTimestamp64Milli(now64(3)) - ${limits.settle_left_out_ms})',
+    to: '(toUnixTimestamp64Milli(now64(3)) - ${limits.settle_left_out_ms})',
+    tests: growing_days,
+    only: 'a row never counts less than the row before, also of the last seconds',
+  },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'the row of a day that changes leaves out the last seconds',
+    file: 'packages/tables/src/settled/settle-days.ts',
+    from: '(NOT has(${changing}, day) OR received_at_ms',
+    to: '(1 OR received_at_ms',
+    tests: growing_days,
+    only: 'the row of a day that changes ends before a payment that another partition still writes',
+  },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'a row that leaves events out is not the whole day',
+    file: 'packages/tables/src/settled/settle-days.ts',
+    from: '`${BigInt(stamp) - 1n}`',
+    to: 'stamp',
+    tests: growing_days,
+    only: 'a day that is over and goes on changing is settled short of the last seconds, and wholly once it is quiet',
   },
 ]
