@@ -100,12 +100,19 @@ export const reportLimits = {
   settle_changes_max: 8,
   /**
    * It settles the money of today when so many changes came since it last did, and this part of all changes of the day
-   * (docs/decisions/money.md#money-of-today-is-settled-while-it-comes).
+   * (docs/decisions/money.md#money-of-today-is-settled-while-it-comes). The second part holds where the last row was spoilt by a change that
+   * did more than add events, since another one may spoil the next.
    */
   settle_today_changes_min: 1000,
   settle_today_divisor: 16,
-  /** The row of a day that goes on changing leaves out what was received in this time: partitions do not write in the order of receipt. */
-  settle_left_out_ms: 10_000,
+  settle_today_spoilt_divisor: 4,
+  /**
+   * The row of a day that goes on changing leaves out what was received in this time: partitions do not write in the order of receipt, and
+   * clocks of gateways differ.
+   */
+  settle_left_out_ms: 30_000,
+  /** The job leaves a day alone for so long that the engine refused by itself. */
+  settle_refused_ms: 3_600_000,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
   /**
@@ -117,8 +124,8 @@ export const reportLimits = {
   /** A statement of the settler that takes longer is long: it holds a session. */
   settle_statement_ms: 1000,
   /** Days of a statement at most. */
-  settle_days_max: 128,
-  settle_cohort_days_max: 512,
+  settle_days_max: 64,
+  settle_cohort_days_max: 256,
   /** After this time `POST /settle` begins no further statement, so that no proxy takes the connection for idle. */
   settle_ms_max: 10_000,
   /** Days whose stamps the settler reads at a time. */

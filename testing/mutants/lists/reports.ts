@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.ts'
 
 const attribution_reports = ['services/report-api/test/attribution-reports.clickhouse.test.ts']
 const events_report = ['services/report-api/test/events-report.clickhouse.test.ts']
+const growing_reports = ['testing/stories/reports/growing-days.clickhouse.test.ts']
 const growing_days = ['packages/tables/test/settled/growing-days.clickhouse.test.ts']
 const ltv_report = ['services/report-api/test/ltv-report.clickhouse.test.ts']
 
@@ -249,8 +250,8 @@ export const clientMutants: readonly Mutant[] = [
     rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
     promise: 'a row of settled money never counts less than the row before',
     file: 'packages/tables/src/settled/settle-days.ts',
-    from: 'greatest(noted_ms, toUnixTimestamp64Milli(now64(3)) - ${limits.settle_left_out_ms})',
-    to: '(toUnixTimestamp64Milli(now64(3)) - ${limits.settle_left_out_ms})',
+    from: 'greatest(if(noted_ms > ${clock_ms}, 0, noted_ms), ${clock_ms} - ${limits.settle_left_out_ms})',
+    to: '(${clock_ms} - ${limits.settle_left_out_ms})',
     tests: growing_days,
     only: 'a row never counts less than the row before, also of the last seconds',
   },
@@ -271,5 +272,26 @@ export const clientMutants: readonly Mutant[] = [
     to: 'stamp',
     tests: growing_days,
     only: 'a day that is over and goes on changing is settled short of the last seconds, and wholly once it is quiet',
+  },
+  {
+    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
+    promise: 'money that a receipt chose has a rate also where it came since',
+    file: 'services/report-api/src/money/grown-money.ts',
+    from: `
+       UNION ALL
+       SELECT day AS date, toString(currency) AS code, 0 AS is_counted FROM revenue_chosen_v1 WHERE \${grown}`,
+    to: '',
+    tests: growing_reports,
+    only: 'money that a receipt chose of a payment that was left out has a rate',
+  },
+  {
+    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
+    promise: 'a report notices settled money of other verdicts',
+    file: 'services/report-api/src/money/grown-money.ts',
+    from: `
+       AND other_changes = transform(day, {grown_days:Array(Date)}, {grown_others:Array(UInt64)}, toUInt64(0))`,
+    to: '',
+    tests: growing_reports,
+    only: 'a row of older verdicts that replaces one while a report adds to it is noticed',
   },
 ]

@@ -28,6 +28,7 @@ const decisionOf = (n: number): DecidedInstall => ({
   ...{ reinstall: false, flagged: false, pending: false },
 })
 let sent = 0
+const job = () => createSettler({ clickhouse: stage.clickhouse, logger: pino({ level: 'silent' }) })
 /** Payments of as many installs on a day, the first 40 with a verdict, which the gateway received `age_ms` ago. */
 const payments = (count: number, ts_ms: number, age_ms: number): SentEvent[] =>
   Array.from({ length: count }, (_, n) => ({
@@ -61,7 +62,7 @@ test.each([
     await stage.settle()
     await write(payments(count, ts_ms, 60_000))
     await write(payments(20, ts_ms, 0))
-    await createSettler({ clickhouse: stage.clickhouse, logger: pino({ level: 'silent' }) })(whenQuiet)
+    await job()(whenQuiet)
     await write(payments(5, ts_ms, 3000))
     stage.rates = rates
     const added: string[] = []
@@ -75,3 +76,70 @@ test.each([
     expect(added).toHaveLength(2)
   },
 )
+
+test('money that a receipt chose of a payment that was left out has a rate', async () => {
+  const app_id = newAppId()
+  const decisions = Array.from({ length: 40 }, (_, n) => ({ ...decisionOf(n), place: n }))
+  await stage.write({ events: [], decisions }, [app_id])
+  const of_usd = payments(limits.settle_today_changes_min, today_ms + 1, 60_000).map((one) => ({
+    ...one,
+    currency: 'USD',
+  }))
+  await stage.write({ events: of_usd, decisions: [] }, [app_id])
+  const chosen = { ...payments(1, today_ms + 1, 1000)[0]!, currency: 'USD', revenue: 0.01 }
+  await stage.write({ events: [chosen], decisions: [] }, [app_id])
+  const own = 'app_id, day, install_uuid, ts_ms, event_name, event_key, received_at_ms, topic, partition, offset'
+  const of_one = `FROM revenue_raw_v1 WHERE app_id = '${app_id}' AND received_at_ms = ${chosen.received_at_ms}`
+  await stage.clickhouse.command(
+    `INSERT INTO revenue_cancelled_v1 (${own}, currency, amount_micros, transaction_key)
+     SELECT ${own}, currency, amount_micros, transaction_key ${of_one}`,
+  )
+  await stage.clickhouse.command(
+    `INSERT INTO revenue_chosen_v1 (${own}, correction_ms, install_key, dated_at_ms, counts, currency, amount_micros, price_source, reused, version)
+     SELECT ${own}, correction_ms, install_key, ts_ms, 1, 'EUR', 900000000, 'store', 0, 1 ${of_one}`,
+  )
+  stage.rates = rates
+  stage.beforeStatement = async () => {}
+  const window = { since_ms: installed_at_ms, until_ms: today_ms + day_ms }
+  const ask = async () => [
+    await stage.ask('revenue', app_id, window),
+    await stage.ask('ltv', app_id, { ...window, days: [0, 1] }),
+  ]
+  const live = await ask()
+  expect(await job()(whenQuiet)).toMatchObject({ settled: 1 })
+  expect(await ask()).toEqual(live)
+})
+
+test('a row of older verdicts that replaces one while a report adds to it is noticed', async () => {
+  const app_id = newAppId()
+  const { clickhouse } = stage
+  const decided = (partner: string, place: number) => ({ ...decisionOf(0), partner, place })
+  await stage.write({ events: [], decisions: [decided('acme', 0)] }, [app_id])
+  await stage.write({ events: payments(limits.settle_today_changes_min, today_ms + 1, 60_000), decisions: [] }, [
+    app_id,
+  ])
+  await stage.settle()
+  // A slow settler has this row in hand.
+  await clickhouse.command('CREATE TABLE slow_v1 AS settled_money_v1')
+  await clickhouse.command(`INSERT INTO slow_v1 SELECT * FROM settled_money_v1 FINAL WHERE app_id = '${app_id}'`)
+  await stage.write({ events: [], decisions: [decided('zen', 1)] }, [app_id])
+  await stage.settle()
+  await stage.write({ events: payments(3, today_ms + 1, 1000), decisions: [] }, [app_id])
+  stage.rates = rates
+  const window = { since_ms: today_ms, until_ms: today_ms + day_ms }
+  stage.beforeStatement = async () => {}
+  const right = await stage.ask('revenue', app_id, window)
+  let replaced = false
+  stage.beforeStatement = async (sql) => {
+    if (replaced || !sql.includes('ARRAY JOIN') || !sql.includes('grown_days')) return
+    replaced = true
+    const columns = (
+      await clickhouse.query<{ name: string }>(
+        "SELECT name FROM system.columns WHERE database = currentDatabase() AND table = 'slow_v1'",
+      )
+    ).map(({ name }) => (name === 'stamp' ? 'toUInt64(1000000) AS stamp' : `\`${name}\``))
+    await clickhouse.command(`INSERT INTO settled_money_v1 SELECT ${columns.join(', ')} FROM slow_v1`)
+  }
+  expect(await stage.ask('revenue', app_id, window)).toEqual(right)
+  expect(replaced).toBe(true)
+})

@@ -41,7 +41,8 @@ export function findDueDays(
     after === null ? '1' : `(app_id, date) > (${textLiteral(after.app_id)}, toDate(${textLiteral(after.day)}))`
   // Reports add to a settled day that has grown, so it is settled again before they have much to add, quiet or not.
   const hasGrown = grows ? `max(settled) > 0 AND max(present) >= max(settled) + ${limits.settle_changes_max}` : '0'
-  const { settle_today_changes_min: changes_min, settle_today_divisor: divisor } = limits
+  const { settle_today_changes_min: changes_min, settle_today_divisor, settle_today_spoilt_divisor } = limits
+  const divisor = `if(max(present) - max(events_added) = max(noted), ${settle_today_divisor}, ${settle_today_spoilt_divisor})`
   const hasGrownToday = grows
     ? `max(present) >= max(settled) + greatest(${changes_min}, intDiv(max(present), ${divisor}))`
     : '0'
@@ -51,10 +52,10 @@ export function findDueDays(
        toUInt8(NOT ${quiet(quiet_ms)}) AS is_changing
      FROM (
        SELECT app_id, day AS date, sum(rows) AS present, sum(added) AS events_added, max(changed_at_ms) AS changed,
-         toUInt64(0) AS settled
+         toUInt64(0) AS settled, toUInt64(0) AS noted
        FROM report_stamps_v1 WHERE source = ${textLiteral(source)} GROUP BY app_id, date
        UNION ALL
-       SELECT app_id, day AS date, 0, 0, 0, max(stamp) FROM ${table} GROUP BY app_id, date
+       SELECT app_id, day AS date, 0, 0, 0, max(stamp), ${grows ? 'argMax(other_changes, stamp)' : '0'} FROM ${table} GROUP BY app_id, date
      )
      WHERE ${behind}
      GROUP BY app_id, date

@@ -72,7 +72,7 @@ const any_time_ms = `${Number.MAX_SAFE_INTEGER}`
 /**
  * Finds which money events the row of each day will count: those up to the last one that is there now. The row of a
  * changing day leaves out events of the last `settle_left_out_ms`, since partitions do not write in the order of receipt, but none that the
- * row before counted: a report may have found that row settled. Its stamp is then lower by 1, so the day is due again. A day notes none while `money_days_v1` lacks one of its events: the look-up of a changed verdict misses the
+ * row before counted: a report may have found that row settled. Its stamp is then lower by 1, so the day is due again. A day notes none while `money_days_v1` lacks one of these events: the look-up of a changed verdict misses the
  * day of that one. A row that counts more events than it notes is right while its stamp is that of the day, and nothing is added to it.
  */
 async function noteMoney(
@@ -82,7 +82,9 @@ async function noteMoney(
 ): Promise<Noted> {
   const key = 'sipHash64(day, install_key)'
   const changing = arrayOf('Date', days.filter(({ is_changing }) => is_changing).map(dayOf))
-  const old_ms = `greatest(noted_ms, toUnixTimestamp64Milli(now64(3)) - ${limits.settle_left_out_ms})`
+  const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
+  // A clock of a gateway that was far ahead once: all that comes is received before that time.
+  const old_ms = `greatest(if(noted_ms > ${clock_ms}, 0, noted_ms), ${clock_ms} - ${limits.settle_left_out_ms})`
   const isCounting = `(NOT has(${changing}, day) OR received_at_ms <= ${old_ms})`
   const found = await clickhouse.query<{ date: string; events: string; last_received_ms: string; left_out: string }>(
     `SELECT toString(day) AS date, toString(countIf(${isCounting})) AS events, toString(maxIf(received_at_ms, ${isCounting})) AS last_received_ms,
@@ -91,7 +93,7 @@ async function noteMoney(
      LEFT JOIN (SELECT day, last_received_ms AS noted_ms FROM settled_money_v1 FINAL WHERE ${onDays(whole)}) AS before USING (day)
      WHERE ${onDays(whole)}
      GROUP BY day
-     HAVING min(${key} IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})) = 1`,
+     HAVING countIf(${isCounting} AND ${key} NOT IN (SELECT ${key} FROM money_days_v1 WHERE ${onDays(whole)})) = 0`,
   )
   const of_days = new Map(found.map((one) => [one.date, one]))
   const last_received_ms = days.map(({ day }) => of_days.get(day)?.last_received_ms ?? any_time_ms)

@@ -63,6 +63,9 @@ export interface Settled {
  * with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled, elapsed = () => performance.now() }: SettlerDeps) {
+  /** When the job tries again what the engine refused by itself, a time of `elapsed`. */
+  const refused_until = new Map<string, number>()
+  const nameOf = ({ figure }: Work, { app_id, day, n }: Due) => `${figure}/${app_id}/${day}/${n}`
   return async function settle({ from = null, signal, ...options }: SettleOptions): Promise<Settled> {
     const all = figuresToSettle(clickhouse)
     // An unknown figure is one of another version: all begins anew.
@@ -92,9 +95,12 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
   ): Promise<{ settled: number; after: Due | null; is_cut: boolean }> {
     let settled = 0
     for (let after = from; ; ) {
-      const due: Due[] = await work.find({ quiet_ms, only_over, after })
+      const page: Due[] = await work.find({ quiet_ms, only_over, after })
+      // Somebody who asks has all tried.
+      const due =
+        quiet_ms === 0 ? page : page.filter((one) => !((refused_until.get(nameOf(work, one)) ?? 0) > elapsed()))
       for (const of_app of Map.groupBy(due, ({ app_id }) => app_id).values()) {
-        let size = work.days_first
+        let [size, most] = [work.days_first, work.days_max]
         for (let begin = 0; begin < of_app.length; ) {
           if (signal?.aborted) return { settled, after, is_cut: true }
           const some = of_app.slice(begin, begin + size)
@@ -103,10 +109,12 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
           settled += run.settled
           after = some.at(-1)!
           begin += some.length
-          size = run.was_refused ? work.days_first : nextSize(work, size, elapsed() - began_ms)
+          if (run.was_refused) most = Math.max(work.days_first, Math.floor(size / 2))
+          size = Math.min(most, nextSize(work, size, elapsed() - began_ms))
         }
       }
-      if (due.length < limits.settle_page) return { settled, after, is_cut: false }
+      if (page.length < limits.settle_page) return { settled, after, is_cut: false }
+      after = page.at(-1)!
     }
   }
 
@@ -114,13 +122,17 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
   async function settleSome(work: Work, some: readonly Due[]): Promise<{ settled: number; was_refused: boolean }> {
     try {
       await work.settle(some[0]!.app_id, some)
+      for (const one of some) refused_until.delete(nameOf(work, one))
       onSettled?.(work.figure, some.length)
       return { settled: some.length, was_refused: false }
     } catch (err) {
       // An engine that is away ends the run. One that answers has refused these days, as for want of memory.
       await clickhouse.checkHealth()
       logger.warn({ err, figure: work.figure, days: some.length, first: some[0] }, 'days could not be settled')
-      if (some.length === 1) return { settled: 0, was_refused: true }
+      if (some.length === 1) {
+        refused_until.set(nameOf(work, some[0]!), elapsed() + limits.settle_refused_ms)
+        return { settled: 0, was_refused: true }
+      }
       const half = Math.ceil(some.length / 2)
       const [first, second] = [await settleSome(work, some.slice(0, half)), await settleSome(work, some.slice(half))]
       return { settled: first.settled + second.settled, was_refused: true }

@@ -3,6 +3,7 @@ import { day_ms, limits } from '@tributary/contracts/limits'
 import { openTestClickhouse, type TestClickhouse, testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { addStamps } from '../../src/settled/bump-stamps.ts'
 import { findSettled } from '../../src/settled/find-settled.ts'
 import { createSettler, whenQuiet } from '../../src/settled/settler.ts'
 import { dayOf } from './world.ts'
@@ -119,4 +120,34 @@ test('a row never counts less than the row before, also of the last seconds', as
   await pay(limits.settle_changes_max, { ts_ms, age_ms: -minute_ms })
   await run()
   expect((await rowOf(ts_ms))?.events).toBe(3)
+})
+
+test('what is just being written, and is left out, keeps no row from noting what it counts', async () => {
+  await pay(limits.settle_today_changes_min)
+  await pay(1, { age_ms: -minute_ms })
+  // As between the insert of a payment and its view.
+  const of_last = `app_id = '${app_id}' AND install_key = sipHash64('i-${paid - 1}')`
+  await clickhouse.command(`DELETE FROM money_days_v1 WHERE ${of_last}`)
+  await run()
+  expect(await rowOf()).toMatchObject({ events: limits.settle_today_changes_min, left_out: 1 })
+})
+
+test('one payment that was received a day ahead stays out of the rows to come', async () => {
+  await pay(limits.settle_today_changes_min)
+  await pay(1, { age_ms: -day_ms })
+  await settleNow()
+  await pay(limits.settle_today_changes_min)
+  await run()
+  expect(await rowOf()).toMatchObject({ events: 2 * limits.settle_today_changes_min, left_out: 1 })
+})
+
+test('money of today whose last row was spoilt is settled less often', async () => {
+  const first = limits.settle_today_changes_min
+  await pay(first * 12)
+  expect(await run()).toEqual(['money'])
+  await addStamps(clickhouse, [{ app_id, source: 'money', day: dayOf(now()), rows: 1 }], randomUUID())
+  await pay(first)
+  expect(await run()).toEqual([])
+  await pay(first * 3)
+  expect(await run()).toEqual(['money'])
 })

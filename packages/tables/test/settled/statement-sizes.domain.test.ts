@@ -4,7 +4,7 @@ import { limits } from '@tributary/contracts/limits'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { addDays } from '../../src/settled/days.ts'
-import { createSettler } from '../../src/settled/settler.ts'
+import { createSettler, whenQuiet } from '../../src/settled/settler.ts'
 
 const { settle_days_first: first, settle_days_max: most, settle_statement_ms: long_ms } = limits
 
@@ -37,7 +37,20 @@ async function sizesOf(
 }
 
 test('short statements settle twice as many days each time, up to a bound', async () => {
-  expect(await sizesOf({ a: 600 }, () => 1)).toEqual([first, 16, 32, 64, most, most, most, 96])
+  expect(await sizesOf({ a: 600 }, () => 1)).toEqual([
+    first,
+    16,
+    32,
+    most,
+    most,
+    most,
+    most,
+    most,
+    most,
+    most,
+    most,
+    32,
+  ])
 })
 
 test('statements of a large app stay short', async () => {
@@ -48,8 +61,8 @@ test('statements of a large app stay short', async () => {
 
 test('statements that take long become smaller again', async () => {
   let statements = 0
-  const sizes = await sizesOf({ a: 360 }, () => (statements++ < 4 ? 1 : 2 * long_ms))
-  expect(sizes).toEqual([first, 16, 32, 64, most, 64, 32, 16])
+  const sizes = await sizesOf({ a: 176 }, () => (statements++ < 3 ? 1 : 2 * long_ms))
+  expect(sizes).toEqual([first, 16, 32, most, 32, 16, first])
 })
 
 test('each app begins with small statements', async () => {
@@ -63,4 +76,28 @@ test('what the engine refuses is divided, and no day is left out', async () => {
     (days) => days > 20,
   )
   expect([Math.max(...sizes) <= 20, sizes.reduce((sum, days) => sum + days, 0)]).toEqual([true, 100])
+})
+
+test('a day that the engine refuses by itself rests for an hour, but whoever asks has it tried', async () => {
+  let elapsed_ms = 0
+  let tries = 0
+  const one = { app_id: 'a', day: '2026-01-01', n: 0, stamp: '1', other_changes: '0', is_changing: 0 }
+  const clickhouse = {
+    query: async (sql: string) => (sql.includes('settled_installs_v1') ? [one] : []),
+    async command() {
+      tries += 1
+      throw new CodedError('unavailable')
+    },
+    checkHealth: async () => {},
+  } as unknown as Clickhouse
+  const settle = createSettler({ clickhouse, logger: pino({ level: 'silent' }), elapsed: () => elapsed_ms })
+  await settle(whenQuiet)
+  elapsed_ms += limits.settle_refused_ms - 1
+  await settle(whenQuiet)
+  expect(tries).toBe(1)
+  await settle({ quiet_ms: 0 })
+  expect(tries).toBe(2)
+  elapsed_ms += limits.settle_refused_ms
+  await settle(whenQuiet)
+  expect(tries).toBe(3)
 })

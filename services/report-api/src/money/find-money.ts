@@ -21,6 +21,8 @@ export interface MoneyDay {
   events: number
   /** When the last of these events was received, Unix epoch ms. */
   last_received_ms: number
+  /** The number of changes that did more than add events when it was settled. */
+  other_changes: number
   /** 1: since it was settled, money events were added and nothing else changed. */
   only_added: 0 | 1
 }
@@ -43,11 +45,11 @@ export function findMoneyDays(
 ): Promise<MoneyDay[]> {
   const inRange = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
   const nothing =
-    'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last, toUInt64(0) AS not_counted'
+    'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last, toUInt64(0) AS not_counted, toUInt64(0) AS noted_others'
   const sql = `
 SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled) AND max(not_counted) = 0) AS is_settled,
   toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs,
-  max(counted) AS events, max(last) AS last_received_ms, toUInt8(events > 0 AND sum(others) = 0) AS only_added
+  max(counted) AS events, max(last) AS last_received_ms, max(noted_others) AS other_changes, toUInt8(events > 0 AND sum(others) = 0) AS only_added
 FROM (
   SELECT day AS date, sum(rows) AS present, toUInt64(0) AS settled, toUInt64(0) AS payments, ${nothing},
     toInt64(sum(rows) - sum(added)) AS others
@@ -55,7 +57,7 @@ FROM (
   UNION ALL
   SELECT day AS date, toUInt64(0) AS present, stamp AS settled, toUInt64(0) AS payments,
     CAST(arrayDistinct(\`money.currency\`), 'Array(String)') AS codes,
-    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last, left_out AS not_counted,
+    hasAny(\`ltv.install_day\`, {install_days:Array(Date)}) AS paid, events AS counted, last_received_ms AS last, left_out AS not_counted, other_changes AS noted_others,
     -toInt64(other_changes) AS others
   FROM settled_money_v1 FINAL WHERE ${inRange}
   UNION ALL

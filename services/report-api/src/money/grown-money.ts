@@ -11,9 +11,11 @@ export interface GrownMoney {
   grown_events: number[]
   /** When the last of these events was received, Unix epoch ms. */
   grown_ms: number[]
+  /** The number of changes that did more than add events when each day was settled. */
+  grown_others: number[]
 }
 
-const nothingGrown: GrownMoney = { grown_days: [], grown_events: [], grown_ms: [] }
+const nothingGrown: GrownMoney = { grown_days: [], grown_events: [], grown_ms: [], grown_others: [] }
 
 /** The days of `GrownMoney`, as SQL. */
 export const grownDays: GrownDays = {
@@ -58,9 +60,15 @@ async function findGrown(
   const maybe = growingOf(days.filter(mayGrow))
   if (maybe.grown_days.length === 0) return { days, grown: nothingGrown }
   const counted = isCounted(grownDays)
+  const grown = 'app_id = {app_id:String} AND day IN {grown_days:Array(Date)}'
   const found = await clickhouse.query<{ date: string; events: number; currencies: string[] }>(
-    `SELECT toString(day) AS date, countIf(${counted}) AS events, groupUniqArrayIf(toString(currency), NOT ${counted}) AS currencies
-     FROM revenue_raw_v1 WHERE app_id = {app_id:String} AND day IN {grown_days:Array(Date)} GROUP BY day`,
+    `SELECT toString(date) AS date, countIf(is_counted) AS events, groupUniqArrayIf(code, NOT is_counted) AS currencies
+     FROM (
+       SELECT day AS date, toString(currency) AS code, ${counted} AS is_counted FROM revenue_raw_v1 WHERE ${grown}
+       UNION ALL
+       SELECT day AS date, toString(currency) AS code, 0 AS is_counted FROM revenue_chosen_v1 WHERE ${grown}
+     )
+     GROUP BY date`,
     { app_id, ...maybe },
   )
   const now = new Map(found.map((one) => [one.date, one]))
@@ -78,16 +86,18 @@ const growingOf = (days: readonly MoneyDay[]): GrownMoney => ({
   grown_days: days.map(({ day }) => day),
   grown_events: days.map(({ events }) => events),
   grown_ms: days.map(({ last_received_ms }) => last_received_ms),
+  grown_others: days.map(({ other_changes }) => other_changes),
 })
 
-/** Whether the settled money of these days still counts the same events. Call it after the statement that read it. */
+/** Whether the settled money of these days still counts the same events, by the same verdicts. Call it after the statement that read it. */
 async function areSame({ clickhouse }: Statements, app_id: string, grown: GrownMoney): Promise<boolean> {
   if (grown.grown_days.length === 0) return true
   const [row] = await clickhouse.query<{ same: number }>(
     `SELECT count() AS same FROM settled_money_v1 FINAL
      WHERE app_id = {app_id:String} AND day IN {grown_days:Array(Date)}
        AND last_received_ms = transform(day, {grown_days:Array(Date)}, {grown_ms:Array(Int64)}, toInt64(-1))
-       AND events = transform(day, {grown_days:Array(Date)}, {grown_events:Array(UInt64)}, toUInt64(0))`,
+       AND events = transform(day, {grown_days:Array(Date)}, {grown_events:Array(UInt64)}, toUInt64(0))
+       AND other_changes = transform(day, {grown_days:Array(Date)}, {grown_others:Array(UInt64)}, toUInt64(0))`,
     { app_id, ...grown },
   )
   return row?.same === grown.grown_days.length
