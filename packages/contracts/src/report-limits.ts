@@ -111,8 +111,8 @@ export const reportLimits = {
    * clocks of gateways differ.
    */
   settle_left_out_ms: 30_000,
-  /** The job leaves a day alone for so long that the engine refused by itself. */
-  settle_refused_ms: 3_600_000,
+  /** The job leaves a day alone for so long after the engine refused a statement of it alone. */
+  settle_refused_ms: 600_000,
   /** Memory of one statement of the settler: less than a report has, since it runs beside all else. */
   settle_memory_bytes_max: 400_000_000,
   /**

@@ -70,10 +70,11 @@ interface Noted {
 const any_time_ms = `${Number.MAX_SAFE_INTEGER}`
 
 /**
- * Finds which money events the row of each day will count: those up to the last one that is there now. The row of a
- * changing day leaves out events of the last `settle_left_out_ms`, since partitions do not write in the order of receipt, but none that the
- * row before counted: a report may have found that row settled. Its stamp is then lower by 1, so the day is due again. A day notes none while `money_days_v1` lacks one of these events: the look-up of a changed verdict misses the
- * day of that one. A row that counts more events than it notes is right while its stamp is that of the day, and nothing is added to it.
+ * Finds which money events the row of each day will count: those up to the last one that is there now. The row of a changing day
+ * leaves out events of the last `settle_left_out_ms`, since partitions do not write in the order of receipt, but none that the row before
+ * counted: a report may have found that row settled. Its stamp is then lower by 1, so the day is due again. A day notes none while
+ * `money_days_v1` lacks one of these events: the look-up of a changed verdict misses the day of that one. A row that counts more events than
+ * it notes is right while its stamp is that of the day, and nothing is added to it.
  */
 async function noteMoney(
   clickhouse: Pick<Clickhouse, 'query'>,

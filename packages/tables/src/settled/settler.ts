@@ -63,7 +63,7 @@ export interface Settled {
  * with a line in the log.
  */
 export function createSettler({ clickhouse, logger, onSettled, elapsed = () => performance.now() }: SettlerDeps) {
-  /** When the job tries again what the engine refused by itself, a time of `elapsed`. */
+  /** When the job tries days again that the engine refused alone, by `elapsed`. */
   const refused_until = new Map<string, number>()
   const nameOf = ({ figure }: Work, { app_id, day, n }: Due) => `${figure}/${app_id}/${day}/${n}`
   return async function settle({ from = null, signal, ...options }: SettleOptions): Promise<Settled> {
@@ -118,7 +118,7 @@ export function createSettler({ clickhouse, logger, onSettled, elapsed = () => p
     }
   }
 
-  /** Halves what the engine refuses, as for want of memory. A day alone that is refused stays live. */
+  /** Halves what the engine refuses, as for want of memory. A day that is refused alone stays live, and rests. */
   async function settleSome(work: Work, some: readonly Due[]): Promise<{ settled: number; was_refused: boolean }> {
     try {
       await work.settle(some[0]!.app_id, some)

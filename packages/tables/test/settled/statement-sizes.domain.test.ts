@@ -78,7 +78,7 @@ test('what the engine refuses is divided, and no day is left out', async () => {
   expect([Math.max(...sizes) <= 20, sizes.reduce((sum, days) => sum + days, 0)]).toEqual([true, 100])
 })
 
-test('a day that the engine refuses by itself rests for an hour, but whoever asks has it tried', async () => {
+test('a day that the engine refuses alone rests for a while, but whoever asks has it tried', async () => {
   let elapsed_ms = 0
   let tries = 0
   const one = { app_id: 'a', day: '2026-01-01', n: 0, stamp: '1', other_changes: '0', is_changing: 0 }
