@@ -29,7 +29,7 @@ const decisionOf = (n: number): DecidedInstall => ({
 })
 let sent = 0
 const job = () => createSettler({ clickhouse: stage.clickhouse, logger: pino({ level: 'silent' }) })
-/** Payments of as many installs on a day, the first 40 with a verdict, which the gateway received `age_ms` ago. */
+/** Payments of as many installs on a day, the first 40 with a verdict, which a gateway received `age_ms` ago; below 0 its clock is ahead. */
 const payments = (count: number, ts_ms: number, age_ms: number): SentEvent[] =>
   Array.from({ length: count }, (_, n) => ({
     ...{
@@ -61,7 +61,7 @@ test.each([
     if (ts_ms < today_ms) await write(payments(1, ts_ms, 60_000))
     await stage.settle()
     await write(payments(count, ts_ms, 60_000))
-    await write(payments(20, ts_ms, 0))
+    await write(payments(20, ts_ms, -60_000))
     await job()(whenQuiet)
     await write(payments(5, ts_ms, 3000))
     stage.rates = rates
@@ -86,7 +86,7 @@ test('money that a receipt chose of a payment that was left out has a rate', asy
     currency: 'USD',
   }))
   await stage.write({ events: of_usd, decisions: [] }, [app_id])
-  const chosen = { ...payments(1, today_ms + 1, 1000)[0]!, currency: 'USD', revenue: 0.01 }
+  const chosen = { ...payments(1, today_ms + 1, -60_000)[0]!, currency: 'USD', revenue: 0.01 }
   await stage.write({ events: [chosen], decisions: [] }, [app_id])
   const own = 'app_id, day, install_uuid, ts_ms, event_name, event_key, received_at_ms, topic, partition, offset'
   const of_one = `FROM revenue_raw_v1 WHERE app_id = '${app_id}' AND received_at_ms = ${chosen.received_at_ms}`
