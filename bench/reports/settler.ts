@@ -1,4 +1,4 @@
-import { setInterval as every } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
 import { createSettler, whenQuiet } from '@tributary/tables/settled/settler'
@@ -36,8 +36,10 @@ export function startSettler(clickhouse: Clickhouse) {
   const started = performance.now()
   const over = new AbortController()
   const running = (async () => {
-    for await (const _ of every(limits.settle_pause_ms, null, { signal: over.signal }))
+    for (;;) {
+      await pause(limits.settle_pause_ms, null, { signal: over.signal })
       await settle({ ...whenQuiet, signal: over.signal })
+    }
   })().catch((error) => {
     if (!over.signal.aborted) throw error
   })

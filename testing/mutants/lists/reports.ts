@@ -215,6 +215,63 @@ export const reportMutants: readonly Mutant[] = [
     tests: ['services/report-api/test/performance-report.clickhouse.test.ts'],
     only: 'money alone is no cost',
   },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'a row of settled money never counts less than the row before',
+    file: 'packages/tables/src/settled/settle-days.ts',
+    from: 'greatest(if(noted_ms > ${clock_ms}, 0, noted_ms), ${clock_ms} - ${limits.settle_left_out_ms})',
+    to: '(${clock_ms} - ${limits.settle_left_out_ms})',
+    tests: growing_days,
+    only: 'a row never counts less than the row before, also of the last seconds',
+  },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'the row of a day that changes leaves out the last seconds',
+    file: 'packages/tables/src/settled/settle-days.ts',
+    from: '(NOT has(${changing}, day) OR received_at_ms',
+    to: '(1 OR received_at_ms',
+    tests: growing_days,
+    only: 'the row of a day that changes ends before a payment that another partition still writes',
+  },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'a row that leaves events out is not the whole day',
+    file: 'packages/tables/src/settled/settle-days.ts',
+    from: '`${BigInt(stamp) - 1n}`',
+    to: 'stamp',
+    tests: growing_days,
+    only: 'a day that is over and goes on changing is settled short of the last seconds, and wholly once it is quiet',
+  },
+  {
+    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
+    promise: 'no report takes a row that leaves events out for the whole day',
+    file: 'services/report-api/src/money/find-money.ts',
+    from: ' AND max(not_counted) = 0)',
+    to: ')',
+    tests: growing_reports,
+    only: 'reports add to a row that leaves events out, though a replica that is behind shows its stamp',
+  },
+  {
+    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
+    promise: 'money that a receipt chose has a rate also where it came since',
+    file: 'services/report-api/src/money/grown-money.ts',
+    from: `
+       UNION ALL
+       SELECT day AS date, toString(currency) AS code, 0 AS is_counted FROM revenue_chosen_v1 WHERE \${grown}`,
+    to: '',
+    tests: growing_reports,
+    only: 'money that a receipt chose of a payment that was left out has a rate',
+  },
+  {
+    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
+    promise: 'a report notices settled money of other verdicts',
+    file: 'services/report-api/src/money/grown-money.ts',
+    from: `
+       AND other_changes = transform(day, {grown_days:Array(Date)}, {grown_others:Array(UInt64)}, toUInt64(0))`,
+    to: '',
+    tests: growing_reports,
+    only: 'a row of older verdicts that replaces one while a report adds to it is noticed',
+  },
 ]
 
 /** The client of apps and backends. */
@@ -245,53 +302,5 @@ export const clientMutants: readonly Mutant[] = [
     from: 'if (performance.now() >= this.#not_before_ms) await this.#drain()',
     to: 'await this.#drain()',
     tests: ['packages/client/test/sdk/sdk-client-retries.service.test.ts'],
-  },
-  {
-    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
-    promise: 'a row of settled money never counts less than the row before',
-    file: 'packages/tables/src/settled/settle-days.ts',
-    from: 'greatest(if(noted_ms > ${clock_ms}, 0, noted_ms), ${clock_ms} - ${limits.settle_left_out_ms})',
-    to: '(${clock_ms} - ${limits.settle_left_out_ms})',
-    tests: growing_days,
-    only: 'a row never counts less than the row before, also of the last seconds',
-  },
-  {
-    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
-    promise: 'the row of a day that changes leaves out the last seconds',
-    file: 'packages/tables/src/settled/settle-days.ts',
-    from: '(NOT has(${changing}, day) OR received_at_ms',
-    to: '(1 OR received_at_ms',
-    tests: growing_days,
-    only: 'the row of a day that changes ends before a payment that another partition still writes',
-  },
-  {
-    rule: 'docs/decisions/money.md#money-of-today-is-settled-while-it-comes',
-    promise: 'a row that leaves events out is not the whole day',
-    file: 'packages/tables/src/settled/settle-days.ts',
-    from: '`${BigInt(stamp) - 1n}`',
-    to: 'stamp',
-    tests: growing_days,
-    only: 'a day that is over and goes on changing is settled short of the last seconds, and wholly once it is quiet',
-  },
-  {
-    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
-    promise: 'money that a receipt chose has a rate also where it came since',
-    file: 'services/report-api/src/money/grown-money.ts',
-    from: `
-       UNION ALL
-       SELECT day AS date, toString(currency) AS code, 0 AS is_counted FROM revenue_chosen_v1 WHERE \${grown}`,
-    to: '',
-    tests: growing_reports,
-    only: 'money that a receipt chose of a payment that was left out has a rate',
-  },
-  {
-    rule: 'docs/decisions/money.md#late-money-is-added-to-a-settled-day',
-    promise: 'a report notices settled money of other verdicts',
-    file: 'services/report-api/src/money/grown-money.ts',
-    from: `
-       AND other_changes = transform(day, {grown_days:Array(Date)}, {grown_others:Array(UInt64)}, toUInt64(0))`,
-    to: '',
-    tests: growing_reports,
-    only: 'a row of older verdicts that replaces one while a report adds to it is noticed',
   },
 ]

@@ -77,6 +77,25 @@ test.each([
   },
 )
 
+test('reports add to a row that leaves events out, though a replica that is behind shows its stamp', async () => {
+  const app_id = newAppId()
+  const decisions = Array.from({ length: 40 }, (_, n) => ({ ...decisionOf(n), place: n }))
+  const early = payments(limits.settle_today_changes_min, today_ms + 1, 60_000)
+  const late = payments(20, today_ms + 1, -60_000)
+  await stage.write({ events: early, decisions }, [app_id])
+  await stage.write({ events: late, decisions: [] }, [app_id])
+  await job()(whenQuiet)
+  await stage.clickhouse.command(
+    `INSERT INTO settled_money_v1 SELECT * REPLACE (stamp + 1 AS stamp) FROM settled_money_v1 FINAL WHERE app_id = '${app_id}' AND left_out > 0`,
+  )
+  stage.rates = rates
+  stage.beforeStatement = async () => {}
+  const window = { since_ms: installed_at_ms, until_ms: today_ms + day_ms }
+  const compared = { history: { events: [...early, ...late], decisions }, app: 0, app_id, note: '' }
+  await stage.compare(compared, 'revenue', window)
+  await stage.compare(compared, 'ltv', { ...window, days: [0, 1] })
+})
+
 test('money that a receipt chose of a payment that was left out has a rate', async () => {
   const app_id = newAppId()
   const decisions = Array.from({ length: 40 }, (_, n) => ({ ...decisionOf(n), place: n }))

@@ -60,7 +60,7 @@ ${joins.join('\n')}`,
   )
 }
 
-/** What rows count (`at`), and their columns with a value for each day (`noted`), an unsigned 64-bit decimal. */
+/** `at` says which events rows count; `noted` holds further columns with a value for each day, an unsigned 64-bit decimal. */
 interface Noted {
   at: DaysOfApp
   noted: Record<string, readonly string[]>

@@ -26,7 +26,7 @@ async function run(): Promise<string[]> {
   await createSettler({ clickhouse, logger, onSettled: (figure) => settled.push(figure) })(whenQuiet)
   return settled
 }
-/** As a command does it. */
+/** Settles all that is due, as a command does. */
 const settleNow = () => createSettler({ clickhouse, logger })({ quiet_ms: 0 })
 
 const minute_ms = 60_000
@@ -122,10 +122,21 @@ test('a row never counts less than the row before, also of the last seconds', as
   expect((await rowOf(ts_ms))?.events).toBe(3)
 })
 
+test('a row that leaves events out is no whole day, though a replica that is behind shows its stamp', async () => {
+  await pay(limits.settle_today_changes_min)
+  await pay(1, { age_ms: -minute_ms })
+  await run()
+  expect((await rowOf())?.behind).toBe(1)
+  await clickhouse.command(
+    `INSERT INTO settled_money_v1 SELECT * REPLACE (stamp + 1 AS stamp) FROM settled_money_v1 FINAL WHERE app_id = '${app_id}'`,
+  )
+  expect([(await rowOf())?.behind, await isSettled()]).toEqual([0, false])
+})
+
 test('what is just being written, and is left out, keeps no row from noting what it counts', async () => {
   await pay(limits.settle_today_changes_min)
   await pay(1, { age_ms: -minute_ms })
-  // As between the insert of a payment and its view.
+  // The payment is inserted, and its view has not run yet.
   const of_last = `app_id = '${app_id}' AND install_key = sipHash64('i-${paid - 1}')`
   await clickhouse.command(`DELETE FROM money_days_v1 WHERE ${of_last}`)
   await run()

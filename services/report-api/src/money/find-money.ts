@@ -46,6 +46,7 @@ export function findMoneyDays(
   const inRange = 'app_id = {app_id:String} AND day >= {first_day:Date} AND day <= {last_day:Date}'
   const nothing =
     'emptyArrayString() AS codes, 0 AS paid, toUInt64(0) AS counted, toInt64(0) AS last, toUInt64(0) AS not_counted, toUInt64(0) AS noted_others'
+  // A view that is one change behind shows the stamp of a row that leaves events out.
   const sql = `
 SELECT toString(date) AS day, toUInt8(max(present) > 0 AND max(present) = max(settled) AND max(not_counted) = 0) AS is_settled,
   toUInt8(max(present) > 0 AND max(present) = max(payments)) AS has_payments, groupArrayArray(codes) AS currencies, max(paid) AS of_installs,
