@@ -97,9 +97,11 @@ async function measure(args: string[], apps: readonly DoorApp[], order: GatewayO
   // Connections are bounded where a rate is given; half of the top rate shall wait for none.
   const paced = await sendPacedLoad(port, requests, rate, seconds, args.includes('--rate') ? connections : undefined)
   const { logged, steps } = await gateway.countLogged()
+  const { allocated_bytes = 0, ...engine_steps } = steps
   await gateway.stop()
   const door = load.acknowledged / cpu_seconds
   const figures = {
+    allocated_bytes_per_event: Math.round(allocated_bytes / paced.acknowledged),
     events_per_cpu_second: Math.round(door),
     floor_events_per_cpu_second: floor,
     cpu_us_per_event: Math.round(1e8 / door) / 100,
@@ -109,7 +111,7 @@ async function measure(args: string[], apps: readonly DoorApp[], order: GatewayO
     paced_events_per_second: Math.round(paced.acknowledged / paced.seconds),
     paced_p50_ms: Math.round(percentile(paced.ack_ms, 0.5)),
     paced_p99_ms: Math.round(percentile(paced.ack_ms, 0.99)),
-    ...steps,
+    ...engine_steps,
     rss_mb,
     ...memory,
     acknowledged: warm.acknowledged + load.acknowledged + paced.acknowledged,

@@ -20,6 +20,7 @@ import type { EngineName } from '@tributary/testing/engines/engine'
 import { memoryCosts } from '@tributary/testing/twins/memory-costs'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import { watchAllocated } from '../process/allocated.ts'
 import { listen, nextMessage, report, watchCpu } from '../process/driven-process.ts'
 import { watchMemory } from '../process/peak-memory.ts'
 import { ownMegabytes } from '../process/process-cost.ts'
@@ -159,9 +160,11 @@ await nextMessage() // the load is over
 // The program's own pages, some 60 MB, are part of the peak; every process of Node on the machine shares them.
 report({ cpu_seconds: cpuSeconds(), rss_mb: peakMegabytes(), steps: { own_mb: ownMegabytes(process.pid) } })
 for (const { restart } of [puts, publishes]) restart()
+const allocatedBytes = await watchAllocated() // of the paced load, whose CPU is not reported
 await nextMessage() // everything was sent
 const engines = { ...puts.percentiles('put'), ...publishes.percentiles('publish') }
-report({ logged: await countSince(), steps: engines })
+const allocated_bytes = await allocatedBytes()
+report({ logged: await countSince(), steps: { ...engines, allocated_bytes } })
 await nextMessage()
 await close()
 await broker.close()
