@@ -22,14 +22,15 @@ const paced_share = 0.5
 export const bench: Bench = {
   name: 'door',
   title:
-    'door: signed gzip batches of 50 events, acknowledged durable, CPU per event (--fleet | --kafka --s3; --connections 32 --rate N --apps 1 --seconds 10 --traces 0.01 --cpu-prof FOLDER)',
+    'door: signed gzip batches of 50 events, acknowledged durable, CPU per event (--fleet | --kafka --s3; --connections 32 --rate N --apps 1 --seconds 10 --traces 0.01 --cpu-prof FOLDER; --allocations counts bytes allocated for each event)',
   async run(args) {
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-door-'))
     const engines = await openEngines(args)
     const collector = args.includes('--traces') ? await startCollectorThread() : null
     try {
       const { apps, ...keys } = await makeApps(numberArgument(args, 'apps', 1), engines.urls.postgres)
-      return await measure(args, apps, { data_dir, engines: engines.urls, ...keys, ...tracedBy(args, collector?.url) })
+      const order = { data_dir, engines: engines.urls, ...keys, ...tracedBy(args, collector?.url) }
+      return await measure(args, apps, { ...order, allocations: args.includes('--allocations') })
     } finally {
       await engines.stop()
       await collector?.close()
@@ -97,11 +98,11 @@ async function measure(args: string[], apps: readonly DoorApp[], order: GatewayO
   // Connections are bounded where a rate is given; half of the top rate shall wait for none.
   const paced = await sendPacedLoad(port, requests, rate, seconds, args.includes('--rate') ? connections : undefined)
   const { logged, steps } = await gateway.countLogged()
-  const { allocated_bytes = 0, ...engine_steps } = steps
+  const { allocated_bytes, ...engine_steps } = steps
   await gateway.stop()
   const door = load.acknowledged / cpu_seconds
   const figures = {
-    allocated_bytes_per_event: Math.round(allocated_bytes / paced.acknowledged),
+    ...(allocated_bytes && { allocated_bytes_per_event: Math.round(allocated_bytes / paced.acknowledged) }),
     events_per_cpu_second: Math.round(door),
     floor_events_per_cpu_second: floor,
     cpu_us_per_event: Math.round(1e8 / door) / 100,

@@ -1,6 +1,6 @@
 import { Session } from 'node:inspector/promises'
 
-/** One of so many allocated bytes is looked at. */
+/** On average so many allocated bytes have one sample. */
 const sampled_bytes = 32_768
 
 interface SampledNode {
@@ -9,12 +9,13 @@ interface SampledNode {
 }
 
 /**
- * Counts what this thread allocates on the heap of V8 from now on, whether it is collected meanwhile or not, until the function that it
- * returns is called, which gives bytes. Unlike time it hardly depends on the machine.
+ * Estimates the bytes that this thread allocates on the heap of V8 from now on, collected meanwhile or not, until the function that it
+ * returns is called. Buffers outside of the heap are not counted.
  */
 export async function watchAllocated(): Promise<() => Promise<number>> {
   const session = new Session()
   session.connect()
+  // Spread, since the types of Node lack two of them.
   await session.post('HeapProfiler.startSampling', {
     ...{
       samplingInterval: sampled_bytes,

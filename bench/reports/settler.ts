@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
+import { engine_today } from '@tributary/tables/settled/find-due'
 import { createSettler, whenQuiet } from '@tributary/tables/settled/settler'
 import { pino } from 'pino'
 import { now_ms } from './model.ts'
@@ -11,12 +12,10 @@ const logger = pino({ level: 'warn' })
 export const settleAll = (clickhouse: Clickhouse): Promise<unknown> =>
   createSettler({ clickhouse, logger })({ quiet_ms: 0 })
 
-/** Its last day is not over. The settler asks the engine for the day. */
+/** The last day of the bench, which is not over. The settler asks the engine for the day of its clock. */
 const today = `toDate('${new Date(now_ms).toISOString().slice(0, 10)}')`
 
-/**
- * Runs the settler by the rule of its job until `stop`, which resolves with the share of the time in which its statements ran, 0 to 1.
- */
+/** Runs the settler by the rule of its job until `stop`, which resolves with the share of the time in which its statements ran, 0 to 1. */
 export function startSettler(clickhouse: Clickhouse) {
   let busy_ms = 0
   const timed = async <Result>(statement: Promise<Result>): Promise<Result> => {
@@ -30,7 +29,7 @@ export function startSettler(clickhouse: Clickhouse) {
   const settle = createSettler({
     clickhouse: {
       ...clickhouse,
-      query: (sql, params) => timed(clickhouse.query(sql.replaceAll(`toDate(now('UTC'))`, today), params)),
+      query: (sql, params) => timed(clickhouse.query(sql.replaceAll(engine_today, today), params)),
       command: (sql, options) => timed(clickhouse.command(sql, options)),
       insert: (block) => timed(clickhouse.insert(block)),
     },

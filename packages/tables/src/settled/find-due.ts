@@ -24,7 +24,9 @@ export interface DueRequest {
   after: Due | null
 }
 
-const over = (only_over: boolean, days: string) => (only_over ? `toDate(now('UTC')) NOT IN (${days})` : 'true')
+/** SQL of the UTC day by the clock of the engine. */
+export const engine_today = `toDate(now('UTC'))`
+const over = (only_over: boolean, days: string) => (only_over ? `${engine_today} NOT IN (${days})` : 'true')
 const clock_ms = 'toUnixTimestamp64Milli(now64(3))'
 /** A change far in the future was noted by a clock that was ahead: its day must not stay live until then. */
 const quiet = (quiet_ms: number) =>
