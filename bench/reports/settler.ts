@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import { limits } from '@tributary/contracts/limits'
+import { utcDay } from '@tributary/domain/utc-day'
 import { engine_today } from '@tributary/tables/settled/find-due'
 import { createSettler, whenQuiet } from '@tributary/tables/settled/settler'
 import { pino } from 'pino'
@@ -13,7 +14,7 @@ export const settleAll = (clickhouse: Clickhouse): Promise<unknown> =>
   createSettler({ clickhouse, logger })({ quiet_ms: 0 })
 
 /** The last day of the bench, which is not over. The settler asks the engine for the day of its clock. */
-const today = `toDate('${new Date(now_ms).toISOString().slice(0, 10)}')`
+const today = `toDate('${utcDay(now_ms)}')`
 
 /** Runs the settler by the rule of its job until `stop`, which resolves with the share of the time in which its statements ran, 0 to 1. */
 export function startSettler(clickhouse: Clickhouse) {

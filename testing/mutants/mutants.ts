@@ -1,11 +1,12 @@
 import { acceptMutants, quotaMutants } from './lists/accept.ts'
 import { attributionMutants } from './lists/attribution.ts'
+import { clientMutants } from './lists/client.ts'
 import { erasureMutants } from './lists/erasure-and-retention.ts'
 import { linkMutants, postbackMutants } from './lists/links-and-postbacks.ts'
 import { moneyMutants } from './lists/money.ts'
 import { processMutants } from './lists/process.ts'
 import { receiptMutants } from './lists/receipts.ts'
-import { clientMutants, reportMutants } from './lists/reports.ts'
+import { reportMutants } from './lists/reports.ts'
 import { writerMutants } from './lists/writer.ts'
 import type { Mutant } from './mutant.ts'
 
