@@ -53,6 +53,7 @@ export async function startReady(name: string, port: number, settings: Record<st
     if (status === 200) return { ...started, url }
     if (started.child.exitCode === null && Date.now() < deadline) continue
     started.child.kill('SIGKILL')
-    throw new Error(`${name} did not become ready: ${(await started.ended).stderr}`)
+    const ended = await started.ended
+    throw new Error(`${name} did not become ready: ${messagesOf(ended)}\n${ended.stderr.slice(-2000)}`)
   }
 }

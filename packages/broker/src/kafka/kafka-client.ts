@@ -29,8 +29,8 @@ export const kafkaTimeouts = {
   publish_ms_max: 5000,
   /** kafkajs moves a group by joining it. */
   move_group_ms_max: 30_000,
-  /** How long a question about a group waits for its coordinator to be found. */
-  coordinator_ms_max: 5000,
+  /** How long a question about a group waits for its coordinator, which a new Kafka on a busy machine needs seconds to have. */
+  coordinator_ms_max: 30_000,
   health_ms_max: 3000,
   /**
    * After this silence a member counts as dead and its partitions go to others: the least that Kafka takes by default

@@ -34,8 +34,8 @@ export async function fetchRanges(admin: Admin, topic: string): Promise<Partitio
 }
 
 /**
- * kafkajs does not retry when the coordinator of a group or the leader of a partition has just moved, nor when one is
- * still loading, as they are for a first group and a new topic.
+ * kafkajs does not retry, or for three seconds only, when the coordinator of a group or the leader of a partition has just
+ * moved, and when one is still loading, as they are for a first group and a new topic.
  */
 async function whileRetriable<T>(fetch: () => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + kafkaTimeouts.coordinator_ms_max; ; await pause(100)) {
@@ -55,7 +55,14 @@ const isPassing = (error: unknown): boolean =>
   error instanceof TypeError ||
   (error as { retriable?: boolean }).retriable === true ||
   // A new Kafka makes the topic of its groups when the first one is asked for.
-  (error as Error).name === 'KafkaJSGroupCoordinatorNotFound'
+  (error as Error).name === 'KafkaJSGroupCoordinatorNotFound' ||
+  isPassingAnswer((error as Error).cause)
+
+/** What kafkajs retried in vain: `type` marks an answer of Kafka, while a Kafka that is away gave none. */
+const isPassingAnswer = (cause: unknown): boolean => {
+  const { type, retriable } = (cause ?? {}) as { type?: string; retriable?: boolean }
+  return type !== undefined && retriable === true
+}
 
 /**
  * Where a group stands in each partition. `oldest_unread_ms` is found by asking for offsets by time, since kafkajs

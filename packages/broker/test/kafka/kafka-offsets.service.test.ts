@@ -1,4 +1,4 @@
-import type { Admin } from 'kafkajs'
+import kafkajs, { type Admin } from 'kafkajs'
 import { expect, it } from 'vitest'
 import { fetchGroupOffsets } from '../../src/kafka/kafka-offsets.ts'
 
@@ -30,6 +30,31 @@ it('tells where a group stands though coordinator and leaders have just moved', 
     { partition: 0, committed: 3, metadata: '', earliest: 1, end: 5, oldest_unread_ms: expect.any(Number) },
   ]
   expect(await fetchGroupOffsets(moved, 'g', 't', Date.now())).toEqual(stands)
+})
+
+it('tells where a group stands once a coordinator is found for which kafkajs had asked in vain', async () => {
+  const { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } = kafkajs
+  const answer = await admin({}).fetchOffsets({ groupId: 'g' })
+  let asked = false
+  const found = async () => {
+    if (asked) return answer
+    asked = true
+    const none = new KafkaJSProtocolError(
+      Object.assign(new Error('none'), { type: 'GROUP_COORDINATOR_NOT_AVAILABLE', retriable: true }),
+    )
+    throw new KafkaJSNumberOfRetriesExceeded(none, { retryCount: 5, retryTime: 3000 })
+  }
+  const [place] = await fetchGroupOffsets(admin({ fetchOffsets: found }), 'g', 't', null)
+  expect(place).toMatchObject({ committed: 3, end: 5 })
+})
+
+it('gives up at once when kafkajs could not reach Kafka', async () => {
+  const { KafkaJSConnectionError, KafkaJSNumberOfRetriesExceeded } = kafkajs
+  const away = async () => {
+    const refused = new KafkaJSConnectionError('connect ECONNREFUSED', {})
+    throw new KafkaJSNumberOfRetriesExceeded(refused, { retryCount: 5, retryTime: 3000 })
+  }
+  await expect(fetchGroupOffsets(admin({ fetchOffsets: away }), 'g', 't', null)).rejects.toThrow('ECONNREFUSED')
 })
 
 it('tells where a group stands while other topics are looked up at the same time', async () => {
