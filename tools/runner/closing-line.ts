@@ -83,12 +83,12 @@ function seconds(module: TestModule): number {
 function failures(modules: readonly TestModule[]): string[] {
   const lines: string[] = []
   const add = (what: string, errors: readonly { message: string; diff?: string }[] | undefined) => {
-    const why = (errors?.[0]?.message ?? '').split('\n').slice(0, 3).join(' ')
+    const why = (errors?.[0]?.message ?? '').split('\n').slice(0, 4).join(' ')
     const differing = stripVTControlCharacters(errors?.[0]?.diff ?? '')
       .split('\n')
       .filter((line) => /^[-+] {2}/.test(line))
     lines.push(
-      `FAILED ${what}: ${why.slice(0, 400)}`,
+      `FAILED ${what}: ${why.slice(0, 1000)}`,
       ...differing.slice(0, 6).map((line) => `  ${line.slice(0, 200)}`),
     )
   }

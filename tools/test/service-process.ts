@@ -20,6 +20,12 @@ export const messagesOf = ({ stderr }: Ended): string =>
     .filter((line) => line !== '' && !line.startsWith('{'))
     .join('\n')
 
+/** What a person reads first: messages, then warnings and errors of the log, the last of them first. */
+const troublesOf = (ended: Ended): string => {
+  const logged = ended.stderr.split('\n').filter((line) => /^\{"level":"(warn|error|fatal)"/.test(line))
+  return [`code ${ended.code}`, messagesOf(ended), ...logged.reverse()].join('\n')
+}
+
 /** Starts a program of the checkout with only PATH and these settings. Killed after the test. */
 export function startProgram(program: string, args: readonly string[], settings: Record<string, string>) {
   const child = spawn(process.execPath, [join(root, program), ...args], {
@@ -53,7 +59,6 @@ export async function startReady(name: string, port: number, settings: Record<st
     if (status === 200) return { ...started, url }
     if (started.child.exitCode === null && Date.now() < deadline) continue
     started.child.kill('SIGKILL')
-    const ended = await started.ended
-    throw new Error(`${name} did not become ready: ${messagesOf(ended)}\n${ended.stderr.slice(-2000)}`)
+    throw new Error(`${name} did not become ready: ${troublesOf(await started.ended)}`)
   }
 }

@@ -38,6 +38,12 @@ const oneOfEachKind = (services: typeof declared) => {
   return [...new Map(services.map((one) => [kindOf(one), one])).values()]
 }
 
+/** A busy machine must not be the reason why a service does not start. */
+const patient = (settings: Record<string, string>) => ({
+  ...settings,
+  TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS: '60000',
+})
+
 /** All engines, and a second Kafka for topics that are wrong. */
 async function openServers() {
   const [all, kafka] = await Promise.allSettled([openAllEngines(openOwnEngine), openOwnEngine('kafka')])
@@ -53,8 +59,7 @@ async function openServers() {
 // One story: the engines are empty at the beginning and ready for service at the end.
 await describeWith('set of engines', openServers, ({ engines, otherKafka, settings }) => {
   const refuses = async (name: string, why: string | RegExp, changed: Record<string, string> = {}) => {
-    const patient = { ...settings, TRIBUTARY_CLICKHOUSE_CONNECT_TIMEOUT_MS: '60000' } // a busy machine must not be the reason
-    const ended = await runService(name, { ...patient, ...changed })
+    const ended = await runService(name, { ...patient(settings), ...changed })
     const messages = messagesOf(ended)
     expect({ name, code: ended.code, messages }).toEqual({ name, code: 1, messages: expect.stringMatching(why) })
     expect(messages.split('\n')).toHaveLength(1)
@@ -120,7 +125,7 @@ await describeWith('set of engines', openServers, ({ engines, otherKafka, settin
 
   it('each service then becomes ready, status and doctor pass, and SIGTERM ends it with 0', async () => {
     const ports = await freePorts(names.length)
-    const started = await Promise.all(names.map((name, index) => startReady(name, ports[index]!, settings)))
+    const started = await Promise.all(names.map((name, index) => startReady(name, ports[index]!, patient(settings))))
     const withUrl = { ...settings, TRIBUTARY_URL: started[0]!.url }
     for (const [index, { bindings }] of declared.entries()) {
       const health = (await (await fetch(`${started[index]!.url}/health`)).json()) as { bindings: object }
