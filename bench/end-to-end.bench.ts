@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startStandaloneProcess, waitUntilWritten } from '@tributary/testing/standalone/standalone-process'
-import { type Bench, numberArgument, percentile } from './bench.ts'
+import { type Bench, numberArgument, percentile, profileFlags } from './bench.ts'
 import { sendEvents } from './end-to-end/send-events.ts'
 
 const probe_pause_ms = 500
@@ -11,13 +11,13 @@ const probe_pause_ms = 500
 export const bench: Bench = {
   name: 'end-to-end',
   title:
-    'end-to-end: standalone under load, acknowledged to queryable (--seconds 60 --rate 30000 events/s --connections 64)',
+    'end-to-end: standalone under load, acknowledged to queryable (--seconds 60 --rate 30000 events/s --connections 64 --cpu-prof FOLDER)',
   async run(args) {
     const seconds = numberArgument(args, 'seconds', 60)
     const rate = numberArgument(args, 'rate', 30_000)
     const connections = numberArgument(args, 'connections', 64)
     const data_dir = mkdtempSync(join(tmpdir(), 'tributary-bench-e2e-'))
-    const standalone = await startStandaloneProcess({ data_dir })
+    const standalone = await startStandaloneProcess({ data_dir, flags: profileFlags(args) })
     try {
       const demo = standalone.demo()
       const reported = sendEvents({ url: standalone.url, demo, seconds, rate, connections })

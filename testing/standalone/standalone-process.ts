@@ -21,6 +21,8 @@ export interface StandaloneProcess {
 export interface StandaloneProcessOptions {
   data_dir: string
   env?: Record<string, string>
+  /** More flags of node. */
+  flags?: readonly string[]
   ready_ms_max?: number
   cwd?: string
   /** A new folder begins with nothing. By default it begins with empty tables, where another test has made them. */
@@ -40,12 +42,16 @@ export async function startStandaloneProcess(options: StandaloneProcessOptions):
   // A folder that has one of them is not new: a test removed the other.
   const isNew = !readdirSync(options.data_dir).some((name) => name === 'postgres' || name === 'clickhouse')
   if (options.from_nothing !== true && isNew) await copyTables(options.data_dir)
-  const child = spawn('node', [...serviceFlags, join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'], {
-    // The files that it leaves for commands in its directory are deleted with its data.
-    cwd: options.cwd ?? options.data_dir,
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    'node',
+    [...serviceFlags, ...(options.flags ?? []), join(root, 'tools/bootstrap.mjs'), 'services/standalone/src/main.ts'],
+    {
+      // The files that it leaves for commands in its directory are deleted with its data.
+      cwd: options.cwd ?? options.data_dir,
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   let output = ''
   const exited = once(child, 'exit')
   const url = await new Promise<string>((resolve, reject) => {
