@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { Broker, OutgoingRecord } from '@tributary/broker/broker'
 import { consumers } from '@tributary/contracts/consumers'
 import { deadLetterTopic, topics } from '@tributary/contracts/topics'
-import { closeRecords, hasFacts, openRecord } from '@tributary/gateway/event-records'
+import { closeRecords, holdsOf, openRecord } from '@tributary/gateway/event-records'
 import { installFinder } from '@tributary/install-finder/install-finder'
 import { runConsumer } from '@tributary/service-kit/consumer/run-consumer'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
@@ -71,7 +71,7 @@ function recordOf(load: EventLoad, n: number, first: string | null, partitions: 
   const body = Buffer.from(JSON.stringify({ events }))
   const sent = { gzip: gzipSync(body), inflated_bytes: body.length }
   const [record] = closeRecords(
-    [openRecord(facts, install_uuid, { sent, has_facts: hasFacts(events) }, partitions)],
+    [openRecord(facts, install_uuid, { sent, holds: holdsOf(events) }, partitions)],
     audit_key,
   )
   return record!

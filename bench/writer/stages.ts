@@ -85,8 +85,9 @@ export async function measureEngine(
   let records: Buffer[] = []
   for (let n = 0; n * events_per_envelope < rows; n += 1) {
     const envelope = envelopeOf(load, n)
-    const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value: Buffer.of() }
-    records.push(joinLines(decode(Buffer.from(JSON.stringify(envelope)), record, `${topic}@bench`), 0))
+    const value = Buffer.from(JSON.stringify(envelope))
+    const record = { topic, partition: 2000, offset: n, key: null, headers: {}, timestamp_ms: 0, value }
+    records.push(joinLines(decode(record, `${topic}@bench`), 0))
     if (records.length * events_per_envelope < block_rows) continue
     blocks.push(Buffer.concat(records))
     records = []

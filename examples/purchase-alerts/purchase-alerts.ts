@@ -20,8 +20,8 @@ export function purchaseAlerts({ webhook_url, above, timeout_ms }: AlertOptions)
   return defineConsumer({
     name: 'purchase-alerts',
     topic: topics.eventsAccepted,
-    decode(value, record) {
-      const envelope = decodeEnvelope(value)
+    decode(record) {
+      const envelope = decodeEnvelope(record.value)
       const rows = envelope.events.filter(({ revenue }) => revenue).map((event) => toEventRow(envelope, event, record))
       return rows.flatMap(({ app_id, install_uuid, event_id, event_key, ts_ms, revenue_micros, currency }) => {
         const alert = { app_id, install_uuid, event_id, ts_ms, revenue: Number(revenue_micros) / 1e6, currency }

@@ -30,9 +30,10 @@ function publishedRecords() {
   const events = JSON.stringify(install('i-1', '1', '2'))
   const body = Buffer.from(`{"events":${events},"sent_at_ms":1}`)
   const packed = { gzip: gzipSync(body), inflated_bytes: body.length }
+  const holds = { facts: false, receipts: false }
   const open = [
-    openRecord(facts, 'i-1', { sent: packed, has_facts: false }, 12),
-    openRecord(facts, 'i-1', { sent: Buffer.from(events), has_facts: false }, 12),
+    openRecord(facts, 'i-1', { sent: packed, holds }, 12),
+    openRecord(facts, 'i-1', { sent: Buffer.from(events), holds }, 12),
     ...openRecords(facts, [...install('i-2', '3'), ...install('i-3', '4', '5')], 12),
   ]
   return closeRecords(open, 'audit/1').map(packRecord)

@@ -22,7 +22,8 @@ export interface LogRecord {
   /** When the log took it, Unix epoch ms. */
   timestamp_ms: number
   key: string | null
-  value: Buffer
+  /** The embedded log inflates it whenever it is read: who passes a record over, or has decoded it, holds no inflated bytes. */
+  readonly value: Buffer
   headers: Record<string, string>
 }
 

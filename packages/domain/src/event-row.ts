@@ -9,6 +9,7 @@ import {
   ownColumns,
 } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
+import { receiptOf } from '@tributary/contracts/receipt/receipt'
 import {
   type EventRow,
   jsonColumns,
@@ -104,12 +105,6 @@ export function toEventColumns(envelope: Envelope, event: ReceivedEvent): EventC
     transaction_key: money === null ? noTransaction : keyOfMoney(),
   }
   return { made, ...sentColumns(event, envelope.platform) }
-}
-
-/** `props.receipt`; null without one. */
-export function receiptOf({ props }: ReceivedEvent): unknown {
-  if (typeof props !== 'object' || props === null || !Object.hasOwn(props, 'receipt')) return null
-  return (props as { receipt?: unknown }).receipt ?? null
 }
 
 /** SHA-256 of a receipt, which stands for it in tables: hexadecimal. */

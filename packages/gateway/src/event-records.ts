@@ -1,8 +1,9 @@
 import type { OutgoingRecord, PackedValue, WholeRecord } from '@tributary/broker/broker'
 import { installPartition } from '@tributary/broker/partition'
 import { factsHeader, isFact } from '@tributary/contracts/attribution/found'
-import type { EnvelopeFacts } from '@tributary/contracts/envelope'
+import { type EnvelopeFacts, recordKey } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
+import { receiptOf, receiptsHeader } from '@tributary/contracts/receipt/receipt'
 import { topics } from '@tributary/contracts/topics'
 import { joinBounded } from './join-bounded.ts'
 import { byInstallAndCountry } from './shared-envelopes.ts'
@@ -13,16 +14,20 @@ export type GzipBody = Pick<PackedValue, 'gzip' | 'inflated_bytes'>
 /** An envelope that lacks its audit key, and where it goes; see `closeRecords`. It can be handed to another thread. */
 export interface OpenRecord<Events = string | Buffer | GzipBody> extends Pick<WholeRecord, 'topic' | 'partition'> {
   key: string
-  headers: FactsHeader
+  headers: HoldsHeaders
   head: string
   /** JSON text of the array of events, or the body that holds it. */
   events: Events
 }
 
-/** Says whether attribution has to read a record (docs/consumers.md#reading-the-topics-from-other-languages). */
-type FactsHeader = Record<typeof factsHeader, '0' | '1'>
-const withFacts: FactsHeader = { [factsHeader]: '1' }
-const withoutFacts: FactsHeader = { [factsHeader]: '0' }
+/** Whether attribution and the judge of receipts have to read some events. */
+export interface Holds {
+  facts: boolean
+  receipts: boolean
+}
+
+/** Says it of a record (docs/consumers.md#reading-the-topics-from-other-languages). */
+type HoldsHeaders = Readonly<Record<typeof factsHeader | typeof receiptsHeader, '0' | '1'>>
 
 /** Room for the members of an envelope other than its events. */
 const envelope_head_bytes_max = 8 * 1024
@@ -33,6 +38,7 @@ export const events_bytes_max = limits.record_bytes_max - envelope_head_bytes_ma
 interface SentEvent {
   install_uuid: string
   event_name?: unknown
+  props?: unknown
 }
 
 /**
@@ -56,7 +62,7 @@ export function openRecords<Event extends SentEvent>(
     return joinBounded(events, events_bytes_max).map(({ items, count }) => {
       const own = events.slice(next, next + count)
       next += count
-      return { ...target, headers: headersOf(hasFacts(own)), head, events: `[${items}]` }
+      return { ...target, headers: headersOf(holdsOf(own), facts), head, events: `[${items}]` }
     })
   })
 }
@@ -64,26 +70,31 @@ export function openRecords<Event extends SentEvent>(
 /**
  * The events of one install as the client wrote them, which saves a JSON.stringify. They are the whole body in gzip, or
  * the bytes of their array, at most `events_bytes_max`. These bytes are copied, since they may be overwritten.
- * `has_facts` is what `hasFacts` says of the events.
+ * `holds` is what `holdsOf` says of the events.
  */
 export function openRecord(
   facts: EnvelopeFacts,
   install_uuid: string,
-  { sent, has_facts }: { sent: Buffer | GzipBody; has_facts: boolean },
+  { sent, holds }: { sent: Buffer | GzipBody; holds: Holds },
   partitions: number,
 ): OpenRecord {
-  const target = { ...partitionKeyOf(facts, install_uuid, partitions), headers: headersOf(has_facts) }
+  const target = { ...partitionKeyOf(facts, install_uuid, partitions), headers: headersOf(holds, facts) }
   if (Buffer.isBuffer(sent)) {
     return { ...target, head: headOf(textOf(facts), install_uuid, 'events'), events: Buffer.from(sent) }
   }
   return { ...target, head: headOf(textOf({ ...facts, v: 2 }), install_uuid, 'body'), events: sent }
 }
 
-/** Whether attribution reads one of these events. */
-export const hasFacts = (events: readonly { event_name?: unknown }[]): boolean =>
-  events.some(({ event_name }) => isFact(event_name))
+export const holdsOf = (events: readonly Omit<SentEvent, 'install_uuid'>[]): Holds => ({
+  facts: events.some(({ event_name }) => isFact(event_name)),
+  receipts: events.some((event) => receiptOf(event) !== null),
+})
 
-const headersOf = (has_facts: boolean): FactsHeader => (has_facts ? withFacts : withoutFacts)
+const flag = (is_set: boolean) => (is_set ? '1' : '0')
+const headersOf = ({ facts, receipts }: Holds, { source }: EnvelopeFacts): HoldsHeaders => ({
+  [factsHeader]: flag(facts),
+  [receiptsHeader]: flag(receipts || source === 'store'),
+})
 
 /** Completes what `openRecords` and `openRecord` began. */
 export function closeRecords(open: readonly OpenRecord<string>[], audit_key: string): WholeRecord[]
@@ -111,5 +122,5 @@ const headOf = (shared: string, install_uuid: string, member: 'events' | 'body')
 const partitionKeyOf = ({ app_id }: EnvelopeFacts, install_uuid: string, partitions: number) => ({
   topic: topics.eventsAccepted.name,
   partition: installPartition(app_id, install_uuid, partitions),
-  key: `${app_id}/${install_uuid}`,
+  key: recordKey(app_id, install_uuid),
 })

@@ -68,7 +68,7 @@ export function postbackWriter(deps: PostbackWriterDeps): ConsumerDefinition<Rec
       bytes_max: limits.postback_batch_bytes_max,
       measure: ({ raw }) => ({ rows: 1, bytes: Buffer.byteLength(raw) }),
     },
-    decode(value, { partition, offset }, source) {
+    decode({ partition, offset, value }, source) {
       const received = PostbackReceived.parse(JSON.parse(value.toString()))
       const place = { topic: source, partition, offset }
       return { received, place, raw: rawLine(received, place) }

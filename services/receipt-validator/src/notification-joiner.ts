@@ -40,7 +40,7 @@ export function notificationJoiner(deps: JoinerDeps): ConsumerDefinition<{ notif
       ...{ rows_max: batch_records_max, bytes_max: batch_bytes_max },
       measure: ({ bytes }) => ({ rows: 1, bytes }),
     },
-    decode: (value) => ({ notified: StoreNotified.parse(JSON.parse(value.toString())), bytes: value.length }),
+    decode: ({ value }) => ({ notified: StoreNotified.parse(JSON.parse(value.toString())), bytes: value.length }),
     async handle({ records, dropped, written }) {
       const waiting = new Map<string, Notified>()
       for (const { value } of records) {

@@ -5,9 +5,10 @@ import { textLiteral, textLiterals, unsigned } from '@tributary/clickhouse/liter
 import { consumers } from '@tributary/contracts/consumers'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
+import { receiptOf, receiptsHeader } from '@tributary/contracts/receipt/receipt'
 import { datedAt, isErased } from '@tributary/domain/erasure/is-erased'
 import type { Tombstones } from '@tributary/domain/erasure/tombstones'
-import { receiptOf, toEventColumns, UnwritableEventError } from '@tributary/domain/event-row'
+import { toEventColumns, UnwritableEventError } from '@tributary/domain/event-row'
 import { storeToAsk } from '@tributary/domain/receipt/read-receipt'
 import type { ErasedRecords } from '@tributary/erasure/erased-records'
 import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
@@ -36,11 +37,13 @@ export function receiptFinder({ broker, clickhouse, postgres, erased }: FinderDe
     ...consumers.receiptValidator,
     ...(erased && { tombstones: erased }),
     appOf: ({ envelope }) => envelope?.app_id ?? null,
+    // A record that does not say that it has none is looked through.
+    needsValue: (headers) => headers[receiptsHeader] !== '0',
     bounds: {
       ...{ rows_max: batch_events_max, bytes_max: batch_bytes_max },
       measure: ({ envelope, bytes }) => ({ rows: envelope?.events.length ?? 1, bytes }),
     },
-    decode: (value) =>
+    decode: ({ value }) =>
       mayHaveReceipt(value) ? { envelope: decodeEnvelope(value), bytes: value.length } : { envelope: null, bytes: 0 },
     async handle({ records, partition, tombstones, signal, written }) {
       const found = records.flatMap(({ record, value: { envelope } }) =>

@@ -53,7 +53,7 @@ async function startConsumer() {
     broker: log,
     consumer: defineConsumer<string>({
       ...consumers.eventWriter,
-      decode: String,
+      decode: ({ value }) => String(value),
       async handle({ records, dead }) {
         for (const { record, value } of records) {
           const reason = refused.get(value)

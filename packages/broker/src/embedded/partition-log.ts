@@ -1,6 +1,6 @@
 import type { LogRecord, NeedsValue, OutgoingRecord } from '../broker.ts'
 import { firstUnread } from '../unread.ts'
-import { blockBytes, decodeHeader, decodeRecords, encodeBlock, recordBytes } from './block.ts'
+import { type BlockRecord, blockBytes, decodeHeader, decodeRecords, encodeBlock, recordBytes } from './block.ts'
 import type { AppendableLog, LogStore, PartitionEnd, StoredBlock } from './log-store.ts'
 
 export interface Fetched {
@@ -36,6 +36,16 @@ export interface PartitionLog extends AppendableLog {
   /** Resolves at the next append, when `wait_ms` (null: for ever) have passed, or at the signal. */
   changed(wait_ms: number | null, signal: AbortSignal): Promise<void>
 }
+
+const no_value = Buffer.alloc(0)
+
+/** See `LogRecord.value`. */
+const inflatedOnRead = (place: Omit<LogRecord, 'value'>, { value }: Pick<BlockRecord, 'value'>): LogRecord => ({
+  ...place,
+  get value() {
+    return value()
+  },
+})
 
 /** Reads from the store where a partition begins and ends. */
 export function openPartitionLog(store: LogStore, topic: string, partition: number): PartitionLog {
@@ -120,8 +130,8 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
           const isNeeded = needsValue(headers)
           const size = record.bytes + (isNeeded ? record.value_bytes : 0)
           if (records.length > 0 && taken + size > bytes_max) return { records, next: { offset, bytes } }
-          const value = isNeeded ? record.value() : Buffer.alloc(0)
-          records.push({ topic, partition, offset, timestamp_ms, key, value, headers })
+          const place = { topic, partition, offset, timestamp_ms, key, headers }
+          records.push(isNeeded ? inflatedOnRead(place, record) : { ...place, value: no_value })
           taken += size
         }
         offset += 1

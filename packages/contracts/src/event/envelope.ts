@@ -48,6 +48,12 @@ export const Envelope = z.object({
 })
 export type Envelope = z.infer<typeof Envelope>
 
+/** Key of the record of an envelope. */
+export const recordKey = (app_id: string, install_uuid: string): string => `${app_id}/${install_uuid}`
+
+/** The app in the key of such a record; null for a key that nobody made so. */
+export const appOfKey = (key: string | null): string | null => /^([\w-]{1,64})\//.exec(key ?? '')?.[1] ?? null
+
 /** Version 2 of an envelope: the same content, with the events inside the body as the client sent it. */
 export const BodyEnvelope = Envelope.omit({ events: true }).extend({
   v: z.literal(2).describe('Version of this shape.'),

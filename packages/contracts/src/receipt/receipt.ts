@@ -32,5 +32,15 @@ export const cut_receipt = 'receipt_too_large'
 export const Receipt = z.union([SignedTransaction, AppReceipt, PurchaseToken])
 export type Receipt = z.infer<typeof Receipt>
 
+/** `props.receipt` of an event as it was sent; null without one. */
+export function receiptOf(event: object): unknown {
+  const { props } = event as { props?: unknown }
+  if (typeof props !== 'object' || props === null || !Object.hasOwn(props, 'receipt')) return null
+  return (props as { receipt?: unknown }).receipt ?? null
+}
+
+/** Header of records of `events.accepted.v1`: `0` when no event has a receipt, or is a store's; else `1`. */
+export const receiptsHeader = 'receipts'
+
 /** The store of a platform. */
 export const storeOf = (platform: Platform): Store => (platform === 'ios' ? 'apple' : 'google')

@@ -3,9 +3,19 @@ import { factEvents } from '@tributary/contracts/attribution/found'
 import { isCurrency } from '@tributary/contracts/currencies'
 import { type EventFieldKind, eventFieldNames, eventFields } from '@tributary/contracts/event-fields'
 import { limits } from '@tributary/contracts/limits'
-import { byte, nowhere, skipColon, skipNumber, skipSpace, skipString, skipValue, skipWord } from './scan-json.ts'
+import {
+  byte,
+  nowhere,
+  skipColon,
+  skipNumber,
+  skipObject,
+  skipSpace,
+  skipString,
+  skipValue,
+  skipWord,
+} from './scan-json.ts'
 
-/** SDK events that are all accepted, of one install, none of them an `app_install`. */
+/** SDK events that are all accepted, of one install, none of them an `app_install` or with a receipt. */
 export interface PlainEvents {
   install_uuid: string
   /** Ids in the order of the events. */
@@ -119,7 +129,7 @@ function holds(json: Buffer, from: number, to: number, text: string): boolean {
 
 /** The rules of `findEventFault`, for the common case of each. */
 function skipField(json: Buffer, from: number, field: number, now_ms: number, found: Found): number {
-  const { kind } = fields[field]!
+  const { kind, name } = fields[field]!
   switch (kind) {
     case 'event_id':
       found.id = from + 1
@@ -140,7 +150,8 @@ function skipField(json: Buffer, from: number, field: number, now_ms: number, fo
   if (json[from] === byte.n) return skipWord(json, from, 'null')
   switch (kind) {
     case 'object': {
-      const end = json[from] === byte.open_object ? skipValue(json, from, limits.object_depth_max) : nowhere
+      if (json[from] !== byte.open_object) return nowhere
+      const end = skipObject(json, from, limits.object_depth_max - 1, name === 'props' ? 'receipt' : null)
       return (end - from) * growth_max <= limits.object_json_bytes_max ? end : nowhere
     }
     case 'revenue': {

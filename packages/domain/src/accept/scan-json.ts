@@ -90,11 +90,14 @@ export function skipWord(json: Uint8Array, from: number, word: string): number {
   return from + word.length
 }
 
-function skipObject(json: Uint8Array, from: number, depth_max: number): number {
+/** An object whose values nest no deeper than `depth_max`. One that has, or may have, a member named `barred` is `nowhere`. */
+export function skipObject(json: Uint8Array, from: number, depth_max: number, barred: string | null = null): number {
   let at = skipSpace(json, from + 1)
   if (json[at] === byte.close_object) return at + 1
   for (;;) {
-    at = skipColon(json, skipString(json, at))
+    const name_end = skipString(json, at)
+    if (barred !== null && maySpell(json, at + 1, name_end - 1, barred)) return nowhere
+    at = skipColon(json, name_end)
     if (at === nowhere) return nowhere
     at = skipValue(json, at, depth_max)
     if (at === nowhere) return nowhere
@@ -103,6 +106,16 @@ function skipObject(json: Uint8Array, from: number, depth_max: number): number {
     if (json[at] !== byte.comma) return nowhere
     at = skipSpace(json, at + 1)
   }
+}
+
+/** Whether the characters of a string are this ASCII text, or have an escape, which may spell anything. */
+function maySpell(json: Uint8Array, from: number, to: number, text: string): boolean {
+  let is_same = to - from === text.length
+  for (let at = from; at < to; at += 1) {
+    if (json[at] === byte.backslash) return true
+    if (is_same && json[at] !== text.charCodeAt(at - from)) is_same = false
+  }
+  return is_same
 }
 
 /** Position of a member's value, looked for from behind its name. */

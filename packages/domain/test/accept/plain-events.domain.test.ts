@@ -1,5 +1,6 @@
 import { isFact } from '@tributary/contracts/attribution/found'
 import { limits } from '@tributary/contracts/limits'
+import { receiptOf } from '@tributary/contracts/receipt/receipt'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { acceptBatch } from '../../src/accept/accept-batch.ts'
@@ -98,6 +99,7 @@ const values: Record<string, string[]> = {
     'EUR',
   ],
   props: ['{}', '{"identity_migration":true}', '{"a":[1,{"b":null}],"a":2}', 'null', '[]', '"x"', nested(8), nested(9)]
+    .concat('{"receipt":1}', '{"receipts":1,"a":{"receipt":1}}', '{"a":1, "receipt" : null}', '{"rec\\u0065ipt":1}')
     .concat([2700, 2800, 16_370, 16_380].map((length) => `{"a":${quoted(length)}}`))
     .concat(`[${'1e20,'.repeat(600)}1e20]`, `{"a":[${'1e20,'.repeat(790)}1e20]}`, `{"a":[${'1e20,'.repeat(500)}1e20]}`),
   device: ['{"os":"android"}', '{ }', 'null', '{"a":}'],
@@ -148,6 +150,7 @@ function isPlain(json: Buffer): boolean {
   expect(new Set(accepted.map(({ install_uuid }) => install_uuid))).toEqual(new Set([plain.install_uuid]))
   expect(plain.has_facts).toBe(accepted.some(({ event_name }) => isFact(event_name)))
   if (plain.has_facts) facts += 1
+  expect(accepted.filter((event) => receiptOf(event) !== null)).toEqual([])
   if (new Set(plain.event_ids).size === accepted.length) expect(countOnce(accepted, now_ms)).toBe(accepted.length)
   return true
 }

@@ -158,7 +158,7 @@ function decodeRecord<T>(
   logger: Logger,
 ): Decoded<T> {
   try {
-    return { record, value: consumer.decode(record.value, record, source) }
+    return { record, value: consumer.decode(record, source) }
   } catch (err) {
     const { partition, offset } = record
     logger.error({ err, partition, offset }, 'record cannot be decoded, put into the dead-letter topic')

@@ -114,7 +114,7 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
    * needs only the record belongs here: it is done once, however often `handle` is called, and only its result stays in memory.
    * `source` as in `Batch`.
    */
-  decode(value: Buffer, record: LogRecord, source: string): T
+  decode(record: LogRecord, source: string): T
   /** May be called again with the same batch. Rejecting means "not now": the kit tries again for ever, with pauses. */
   handle(batch: Batch<T>): Promise<void>
   /**

@@ -23,7 +23,7 @@ test('a consumer writes nothing while the disk is full, can be closed meanwhile,
   let begun = 0
   const consumer = gatedConsumer(
     defineConsumer<string>({
-      ...{ name: 'letter-reader', topic, decode: (value) => value.toString() },
+      ...{ name: 'letter-reader', topic, decode: ({ value }) => value.toString() },
       handle: async ({ records }) => void written.push(...records.map(({ value }) => value)),
     }),
     {

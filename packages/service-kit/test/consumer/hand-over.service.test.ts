@@ -21,7 +21,7 @@ async function start(group: ConsumerGroup, broker = memoryBroker(1, Date.now)) {
     broker,
     consumer: defineConsumer<string>({
       ...group,
-      decode: String,
+      decode: ({ value }) => String(value),
       async handle({ records }) {
         handled.push(...records.map(({ value }) => value))
       },

@@ -33,7 +33,7 @@ export const reader = (handle: (batch: Batch<string>) => void | Promise<void>) =
   defineConsumer<string>({
     name: group,
     topic,
-    decode(value) {
+    decode({ value }) {
       const text = value.toString()
       if (text.startsWith('!')) throw new Error('unreadable')
       return text

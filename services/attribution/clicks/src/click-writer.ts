@@ -121,7 +121,7 @@ export function clickWriter(deps: ClickWriterDeps): ConsumerDefinition<RecordedC
       bytes_max: limits.click_batch_bytes_max,
       measure: ({ line }) => ({ rows: 1, bytes: Buffer.byteLength(line) }),
     },
-    decode(value, { partition, offset }, source) {
+    decode({ partition, offset, value }, source) {
       const place = { topic: source, partition, offset, index: 0 }
       const { archived = false, ...click } = ClickRecorded.parse(JSON.parse(value.toString()))
       return { click: { ...click, place }, line: clickLine(click, place), archived }

@@ -74,7 +74,7 @@ export function installAttributor(deps: InstallAttributorDeps): ConsumerDefiniti
       bytes_max: batch_bytes_max,
       measure: (found) => ({ rows: 1, bytes: Buffer.byteLength(JSON.stringify(found)) }),
     },
-    decode(value) {
+    decode({ value }) {
       const found = Found.parse(JSON.parse(value.toString()))
       if (found.kind !== 'tick') utcDay(found.received_at_ms) // Throws for a time that has no day.
       return found

@@ -37,7 +37,7 @@ test('a decision that changes nothing is published from the second try on', asyn
 test('a fact of a time that has no day is refused before it can stop its partition', () => {
   const { decode } = installAttributor({} as InstallAttributorDeps)
   const record = { value: Buffer.from(JSON.stringify(install(1, { received_at_ms: 9e15 }))) } as LogRecord
-  expect(() => decode(record.value, record, 'installs.found.v1@a')).toThrow(RangeError)
+  expect(() => decode(record, 'installs.found.v1@a')).toThrow(RangeError)
 })
 
 test('a re-decision of an install without install events decides nothing, and leaves the list', async () => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { OutgoingRecord } from '@tributary/broker/broker'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { topics } from '@tributary/contracts/topics'
-import { closeRecords, hasFacts, openRecord, openRecords } from '@tributary/gateway/event-records'
+import { closeRecords, holdsOf, openRecord, openRecords } from '@tributary/gateway/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 
 export const topic = topics.eventsAccepted
@@ -29,13 +29,13 @@ export function recordOf(app_id: string, events: readonly SentEvent[], form: For
   const { install_uuid } = events[0]!
   const bytes = Buffer.from(JSON.stringify(events))
   const body = Buffer.from(JSON.stringify({ events }))
-  const has_facts = hasFacts(events)
+  const holds = holdsOf(events)
   const open = {
     events: () => openRecords(facts, events, partitions),
-    bytes: () => [openRecord(facts, install_uuid, { sent: bytes, has_facts }, partitions)],
+    bytes: () => [openRecord(facts, install_uuid, { sent: bytes, holds }, partitions)],
     gzip: () => {
       const sent = { gzip: gzipSync(body), inflated_bytes: body.length }
-      return [openRecord(facts, install_uuid, { sent, has_facts }, partitions)]
+      return [openRecord(facts, install_uuid, { sent, holds }, partitions)]
     },
   }
   return closeRecords(open[form](), 'audit/1')[0]!

@@ -74,7 +74,7 @@ export function installWriter({
       bytes_max: batch_bytes_max,
       measure: ({ bytes }) => ({ rows: 1, bytes }),
     },
-    decode(value) {
+    decode({ value }) {
       const decision = Decision.parse(JSON.parse(value.toString()))
       utcDay(decision.installed_at_ms) // Throws for a time that has no day.
       return { decision, bytes: value.length }

@@ -14,8 +14,8 @@ const newline = 0x0a
  * ClickHouse are outside the heap, and their objects are freed. The events of a record share a Buffer, because a Buffer
  * for each event would cost more than its content.
  */
-export function decodeLines(value: Buffer, record: LogRecord, source: string): EventLine[] {
-  const envelope = decodeEnvelope(value)
+export function decodeLines(record: LogRecord, source: string): EventLine[] {
+  const envelope = decodeEnvelope(record.value)
   const { partition, offset } = record
   const { app_id, install_uuid, received_at_ms, sent_at_ms } = envelope
   const shared = { app_id, install_uuid, claim_rank: claimRank(envelope.source), received_at_ms }

@@ -52,7 +52,7 @@ export const moneyStage = (clickhouse: Clickhouse) => ({
     const record = { topic, partition, offset, timestamp_ms: noon, key: null, headers: {} } as unknown as LogRecord
     const registry = new Registry()
     const writer = eventWriter({ clickhouse: { ...clickhouse, ...over }, registry })
-    const lines = writer.decode(value, record, topic)
+    const lines = writer.decode({ ...record, value }, topic)
     await writer.handle({
       topic,
       partition,

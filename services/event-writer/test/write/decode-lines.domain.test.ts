@@ -49,7 +49,7 @@ test('what is inserted holds every column of the rows in the order of the insert
   const envelopes = fc.oneof(envelopeOf(ascii), envelopeOf(hostile))
   fc.assert(
     fc.property(envelopes, fc.array(fc.nat(4)), (envelope, beaten) => {
-      const lines = decodeLines(Buffer.from(JSON.stringify(envelope)), record, record.topic)
+      const lines = decodeLines({ ...record, value: Buffer.from(JSON.stringify(envelope)) }, record.topic)
       const isBeaten = (n: number) => beaten.includes(n)
       const inserted = joinLines(
         lines.map((line, n) => (isBeaten(n) ? { ...line, revenue_counts: 0 } : line)),

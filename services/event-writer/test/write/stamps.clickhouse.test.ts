@@ -72,7 +72,7 @@ async function write(app_id: string, partition: number, using: Clickhouse, repea
       tombstones: noTombstones,
       stored_at_ms: 0,
     },
-    records: [{ record, value: writer.decode(Buffer.from(JSON.stringify(envelope)), record, topic) }],
+    records: [{ record, value: writer.decode({ ...record, value: Buffer.from(JSON.stringify(envelope)) }, topic) }],
     state: undefined,
     signal: new AbortController().signal,
     async fence() {},

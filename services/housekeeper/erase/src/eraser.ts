@@ -31,7 +31,7 @@ export const eraser = ({
       ...{ rows_max: batch_records_max, bytes_max: batch_bytes_max },
       measure: () => ({ rows: 1, bytes: record_bytes }),
     },
-    decode: (value) => ErasureRequest.parse(JSON.parse(value.toString())),
+    decode: ({ value }) => ErasureRequest.parse(JSON.parse(value.toString())),
     async handle(batch) {
       const asked = batch.records.map(({ value: { app_id, install_uuid, requested_at_ms } }) => ({
         ...{ app_id, install_uuid, requested_at_ms, asked_by: 'sdk' as const },

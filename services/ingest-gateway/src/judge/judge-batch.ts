@@ -4,7 +4,7 @@ import { acceptBatch } from '@tributary/domain/accept/accept-batch'
 import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
 import { countOnce } from '@tributary/domain/accept/count-once'
 import { findPlainEvents } from '@tributary/domain/accept/plain-events'
-import { events_bytes_max, hasFacts, type OpenRecord, openRecord, openRecords } from '@tributary/gateway/event-records'
+import { events_bytes_max, holdsOf, type OpenRecord, openRecord, openRecords } from '@tributary/gateway/event-records'
 import { openPlainReply, openReply } from './batch-reply.ts'
 import { readBatch, splitBatch } from './read-batch.ts'
 
@@ -42,7 +42,9 @@ export function judgePlain(body: Buffer, now_ms: number, gzip: Buffer | null): J
     counted: event_ids.length,
     rejected: nothing,
     answer: openPlainReply(event_ids),
-    open: (facts, partitions) => [openRecord(facts, install_uuid, { sent, has_facts }, partitions)],
+    open: (facts, partitions) => [
+      openRecord(facts, install_uuid, { sent, holds: { facts: has_facts, receipts: false } }, partitions),
+    ],
   }
 }
 
@@ -68,7 +70,7 @@ export function judgeAny(body: Buffer, now_ms: number): JudgedBatch {
       const isUnchanged = accepted.length === events.length && accepted.every((event, n) => event === events[n])
       const isAsSent = raw_events !== null && isUnchanged && raw_events.length <= events_bytes_max
       return isAsSent && install_uuid !== null
-        ? [openRecord(facts, install_uuid, { sent: raw_events, has_facts: hasFacts(accepted) }, partitions)]
+        ? [openRecord(facts, install_uuid, { sent: raw_events, holds: holdsOf(accepted) }, partitions)]
         : openRecords(facts, accepted, partitions)
     },
   }

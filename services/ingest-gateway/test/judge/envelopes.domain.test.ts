@@ -67,7 +67,7 @@ test("a consumer gets the same envelope from the client's own bytes as from even
       own += 1
       const body = { gzip: gzipSync(text), inflated_bytes: text.length }
       for (const sent of [raw_events!, body]) {
-        const open = openRecord(facts, 'install-1', { sent, has_facts: false }, 12)
+        const open = openRecord(facts, 'install-1', { sent, holds: { facts: false, receipts: false } }, 12)
         expect(consumed([open])).toEqual(consumed(openRecords(facts, accepted, 12)))
       }
     }),

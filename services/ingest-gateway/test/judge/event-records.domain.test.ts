@@ -2,7 +2,7 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import type { AcceptedEvent } from '@tributary/domain/accept/accept-event'
-import { closeRecords, hasFacts, openRecords } from '@tributary/gateway/event-records'
+import { closeRecords, holdsOf, openRecords } from '@tributary/gateway/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -54,7 +54,7 @@ test('of an install in several records those that hold a fact say so', () => {
       sdkEvent({ install_uuid: 'a', event_name: n === 250 ? 'app_install' : 'level_up', ...filler }) as AcceptedEvent,
   )
   const records = eventRecords(accepted, 'k')
-  const found = records.map(({ value }) => hasFacts(decodeEnvelope(value).events))
+  const found = records.map(({ value }) => holdsOf(decodeEnvelope(value).events).facts)
   expect(found.filter((has) => has)).toHaveLength(1)
   expect(records.map(({ headers }) => headers?.facts)).toEqual(found.map((has) => (has ? '1' : '0')))
 })

@@ -4,7 +4,7 @@ import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { cut_receipt } from '@tributary/contracts/receipt/receipt'
-import { closeRecords, type GzipBody, hasFacts } from '@tributary/gateway/event-records'
+import { closeRecords, type GzipBody, holdsOf } from '@tributary/gateway/event-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -40,7 +40,8 @@ function judge(body: Buffer, gzip: Buffer | null) {
     ...verdict,
     records: records.map(({ value, ...record }) => {
       const envelope = decodeEnvelope(unpackValue(value))
-      expect(record.headers).toEqual({ facts: hasFacts(envelope.events) ? '1' : '0' })
+      const { facts, receipts } = holdsOf(envelope.events)
+      expect(record.headers).toEqual({ facts: facts ? '1' : '0', receipts: receipts ? '1' : '0' })
       return { ...record, envelope }
     }),
   }
@@ -81,8 +82,35 @@ test("a record holds the client's own gzip where that is worth it, and its consu
   expect(packed).toBeGreaterThan(20)
 })
 
+const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
+
+test('the header of a record tells of its receipts, however their names are written', () => {
+  const named = fc.constantFrom('receipt', 'receipt', 'receipts', 'Receipt', 'level')
+  const written = fc
+    .tuple(named, fc.boolean(), fc.nat({ max: 4 }))
+    .map(([name, escaped, at]) => (escaped ? name.slice(0, at) + escapeOf(name[at]!) + name.slice(at + 1) : name))
+  const value = fc.constantFrom('{"store":"apple","jws":"x"}', 'null', '1', '{"receipt":{}}', '[{"receipt":1}]')
+  const members = fc.array(fc.tuple(written, value), { maxLength: 3 })
+  const one = fc.tuple(members, fc.boolean()).map(([found, twice]) => {
+    const own = JSON.stringify(sdkEvent({ install_uuid: 'i-1', event_ts_ms: now_ms, props: undefined }))
+    const props = `"props":{${found.map(([name, text]) => `"${name}":${text}`).join()}}`
+    return `${own.slice(0, -1)},${props}${twice ? ',"props":{}' : ''}}`
+  })
+  let with_receipts = 0
+  fc.assert(
+    fc.property(fc.array(one, { minLength: 1, maxLength: 4 }), fc.boolean(), (texts, packed) => {
+      const body = bodyOf(`[${texts.join()}]`)
+      const { records } = judge(body, packed ? gzipSync(body) : null)
+      expect(records).toHaveLength(1)
+      if (records[0]!.headers?.receipts === '1') with_receipts += 1
+    }),
+    { numRuns: 500 },
+  )
+  expect(with_receipts).toBeGreaterThan(50)
+  expect(with_receipts).toBeLessThan(450)
+})
+
 test('the header of a record tells of its facts, however their names are written', () => {
-  const escapeOf = (char: string) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
   const named = fc.constantFrom('app_install', 'app_first_open', '_user_alias', 'app_instal', 'level_up')
   const written = fc
     .tuple(named, fc.array(fc.boolean(), { minLength: 14, maxLength: 14 }))

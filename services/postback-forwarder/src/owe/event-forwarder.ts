@@ -1,22 +1,29 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { LogRecord } from '@tributary/broker/broker'
 import { textLiterals } from '@tributary/clickhouse/literals'
 import { consumers } from '@tributary/contracts/consumers'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
-import type { Envelope } from '@tributary/contracts/envelope'
+import { appOfKey, type Envelope } from '@tributary/contracts/envelope'
 import { toEventColumns, UnwritableEventError } from '@tributary/domain/event-row'
-import { type ConsumerDefinition, defineConsumer } from '@tributary/service-kit/consumer/define-consumer'
+import {
+  type ConsumerDefinition,
+  type DecodedRecord,
+  defineConsumer,
+} from '@tributary/service-kit/consumer/define-consumer'
 import { findDecisions, findEvents, type StoredEvent } from './evidence.ts'
 import { type OweDeps, oweAll, untilWritten } from './owe.ts'
 import { type AppSettings, readAppSettings } from './settings-versions.ts'
 
-/** Events of a batch. */
-const batch_events_max = 10_000
+/** Bytes of the records of a batch, and events that are owed at a time. */
 const batch_bytes_max = 8 * 1024 * 1024
-
-type Decoded = { envelope: Envelope; bytes: number }
+const events_at_once_max = 10_000
+/** How long reading records may block the event loop at a time. */
+const slice_ms = 10
 
 /** An event on the log that some version of the app's settings names. */
 interface NamedEvent {
   install_uuid: string
+  offset: number
   day: string
   /** Names it among the events of the app in this batch. */
   place: string
@@ -24,58 +31,103 @@ interface NamedEvent {
 }
 
 /** Adds what partners are owed because an event came: once event-writer has written it, if it counts. */
-export function eventForwarder(deps: OweDeps): ConsumerDefinition<Decoded> {
+export function eventForwarder(deps: OweDeps): ConsumerDefinition<string> {
   const { clickhouse, postgres, erased } = deps
   return defineConsumer({
     ...consumers.eventForwarder,
     ...(erased && { tombstones: erased }),
-    appOf: ({ envelope }) => envelope.app_id,
-    bounds: {
-      rows_max: batch_events_max,
-      bytes_max: batch_bytes_max,
-      measure: ({ envelope, bytes }) => ({ rows: envelope.events.length, bytes }),
-    },
-    decode: (value) => ({ envelope: decodeEnvelope(value), bytes: value.length }),
-    async handle({ records, partition, from, to, tombstones, signal, written }) {
+    appOf: (app_id) => app_id,
+    fetch: { bytes_max: batch_bytes_max },
+    // Most apps notify nobody. Whether this one does may change until the batch is handled, so no more is read of its record.
+    decode: (record) => appOfKey(record.key) ?? decodeEnvelope(record.value).app_id,
+    async handle({ records, partition, tombstones, signal, dead, written }) {
       // 1. Settings of the apps. Most apps have none, and nothing is waited for.
       const apps = await readAppSettings(
         postgres,
-        records.map(({ value }) => value.envelope.app_id),
+        records.map(({ value: app_id }) => app_id),
       )
-      const named = new Map<string, NamedEvent[]>()
-      for (const { record, value } of records) {
-        const { app_id } = value.envelope
-        const found = namedEvents(value.envelope, record.offset, apps.get(app_id))
-        if (found.length === 0) continue
-        const before = named.get(app_id)
-        if (before === undefined) named.set(app_id, found)
-        else before.push(...found)
-      }
+      const ofThem = records.filter(({ value: app_id }) => apps.has(app_id))
+      const named = await findNamed(ofThem, apps, (record) => dead(record, 'undecodable'))
       if (named.size === 0) return
       // 2. Events and verdicts that were on the log come into the tables: which events count stands there.
       await untilWritten(deps, signal)
       for (const [app_id, of] of named) {
-        signal.throwIfAborted()
         const settings = apps.get(app_id)!
-        const install_uuids = [...new Set(of.map(({ install_uuid }) => install_uuid))]
-        const where = `t.day IN (${textLiterals(new Set(of.map(({ day }) => day)))})
-          AND t.partition = ${partition} AND t.offset BETWEEN ${from} AND ${to}`
-        const stored = await findEvents(clickhouse, { app_id, install_uuids, names: settings.names, where }, tombstones)
-        const events = Map.groupBy(withRevenue(stored, of), ({ install_uuid }) => install_uuid)
-        const decisions = await findDecisions(clickhouse, app_id, events.keys(), tombstones)
-        // 3. Rows under their keys, before the commit. A crash now: the batch finds them there.
-        written(
-          await oweAll(
-            deps,
-            [...events].map(([install_uuid, some]) => ({
-              ...{ app_id, install_uuid, settings, events: some, decisions: decisions.get(install_uuid) ?? [] },
-            })),
+        for (const some of inParts(of)) {
+          signal.throwIfAborted()
+          const install_uuids = [...new Set(some.map(({ install_uuid }) => install_uuid))]
+          const where = `t.day IN (${textLiterals(new Set(some.map(({ day }) => day)))})
+            AND t.partition = ${partition} AND t.offset BETWEEN ${some[0]!.offset} AND ${some.at(-1)!.offset}`
+          const stored = await findEvents(
+            clickhouse,
+            { app_id, install_uuids, names: settings.names, where },
             tombstones,
-          ),
-        )
+          )
+          const events = Map.groupBy(withRevenue(stored, some), ({ install_uuid }) => install_uuid)
+          const decisions = await findDecisions(clickhouse, app_id, events.keys(), tombstones)
+          // 3. Rows under their keys, before the commit. A crash now: the batch finds them there.
+          written(
+            await oweAll(
+              deps,
+              [...events].map(([install_uuid, found]) => ({
+                ...{ app_id, install_uuid, settings, events: found, decisions: decisions.get(install_uuid) ?? [] },
+              })),
+              tombstones,
+            ),
+          )
+        }
       }
     },
   })
+}
+
+/** Events that settings name, by app, in the order of the log. */
+async function findNamed(
+  records: readonly DecodedRecord<string>[],
+  apps: ReadonlyMap<string, AppSettings>,
+  onUndecodable: (record: LogRecord) => void,
+): Promise<Map<string, NamedEvent[]>> {
+  const named = new Map<string, NamedEvent[]>()
+  let until = performance.now() + slice_ms
+  for (const { record } of records) {
+    if (performance.now() > until) {
+      await nextTurn()
+      until = performance.now() + slice_ms
+    }
+    const envelope = decodeOrNull(record.value)
+    if (envelope === null) {
+      onUndecodable(record)
+      continue
+    }
+    const { app_id } = envelope
+    const found = namedEvents(envelope, record.offset, apps.get(app_id))
+    if (found.length === 0) continue
+    const before = named.get(app_id)
+    if (before === undefined) named.set(app_id, found)
+    else before.push(...found)
+  }
+  return named
+}
+
+function decodeOrNull(value: Buffer): Envelope | null {
+  try {
+    return decodeEnvelope(value)
+  } catch {
+    return null
+  }
+}
+
+/** Some events at a time, those of a record together. */
+function* inParts(events: readonly NamedEvent[]): Generator<readonly NamedEvent[]> {
+  let part: NamedEvent[] = []
+  for (const event of events) {
+    if (part.length >= events_at_once_max && event.offset !== part.at(-1)!.offset) {
+      yield part
+      part = []
+    }
+    part.push(event)
+  }
+  yield part
 }
 
 function namedEvents(envelope: Envelope, offset: number, settings: AppSettings | undefined): NamedEvent[] {
@@ -87,6 +139,7 @@ function namedEvents(envelope: Envelope, offset: number, settings: AppSettings |
       const { install_uuid } = envelope
       return {
         install_uuid: install_uuid.toWellFormed(),
+        offset,
         day,
         place: `${offset}/${key_day}/${event_key}`,
         revenue: event.revenue,

@@ -33,7 +33,7 @@ export function verdictForwarder(deps: OweDeps): ConsumerDefinition<Decided> {
       bytes_max: batch_bytes_max,
       measure: ({ bytes }) => ({ rows: 1, bytes }),
     },
-    decode(value) {
+    decode({ value }) {
       const { app_id, install_uuid, installed_at_ms, received_at_ms, dated_at_ms } = Decision.parse(
         JSON.parse(value.toString()),
       )

@@ -1,0 +1,56 @@
+import type { LogRecord } from '@tributary/broker/broker'
+import { noTombstones } from '@tributary/domain/erasure/tombstones'
+import type { Batch } from '@tributary/service-kit/consumer/define-consumer'
+import { expect, it } from 'vitest'
+import { eventForwarder } from '../src/owe/event-forwarder.ts'
+import type { OweDeps } from '../src/owe/owe.ts'
+
+const version = { partner: 'acme', valid_from_ms: 0, postback_url: 'https://acme.example', method: 'GET' }
+
+/** The consumer where only `app_1` notifies a partner. */
+const forwarder = () =>
+  eventForwarder({
+    postgres: {
+      query: async () => ({ rows: [{ ...version, app_id: 'app_1', events: ['level_up'], flagged: false }] }),
+    },
+    broker: { groupOffsets: async () => [] },
+    clickhouse: { query: async () => [] },
+    now: () => 0,
+  } as unknown as OweDeps)
+
+const recordOf = (key: string | null, value: string) => ({ key, offset: 7, value: Buffer.from(value) }) as LogRecord
+
+/** Handles a record; the reasons of its dead letters. */
+async function handle(record: LogRecord): Promise<string[]> {
+  const { decode, handle } = forwarder()
+  const dead: string[] = []
+  await handle({
+    ...{ topic: 'events.accepted.v1', partition: 0, from: 7, to: 7, tombstones: noTombstones, written() {} },
+    ...{ signal: new AbortController().signal, records: [{ record, value: decode(record, 'log') }] },
+    dead: (_record: LogRecord, reason: string) => void dead.push(reason),
+  } as unknown as Batch<string>)
+  return dead
+}
+
+it('the value of a record is not even inflated where the app notifies nobody', async () => {
+  const record = {
+    ...recordOf('app_2/install-1', ''),
+    get value(): Buffer {
+      throw new Error('inflated')
+    },
+  }
+  expect(await handle(record)).toEqual([])
+})
+
+it('a record that can not be read becomes a dead letter where the app notifies a partner', async () => {
+  expect(await handle(recordOf('app_1/install-1', '{'))).toEqual(['undecodable'])
+})
+
+it.each(['no app', '', '/install-1', null])('a record whose key is %j belongs to the app of its envelope', (key) => {
+  const envelope = {
+    ...{ v: 1, company_id: 'co_1', app_id: 'app_9', platform: 'ios', source: 'sdk', install_uuid: 'install-1' },
+    ...{ received_at_ms: 1, audit_key: 'audit/1', ip: '', user_agent: '', sdk: '', sdk_platform: '', country: '' },
+    events: [{ event_name: 'level_up' }],
+  }
+  expect(forwarder().decode(recordOf(key, JSON.stringify(envelope)), 'log')).toBe('app_9')
+})
