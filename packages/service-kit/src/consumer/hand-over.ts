@@ -87,8 +87,8 @@ async function handleBefore(chunk: Chunk, mark: LogRecord, onChunk: ConsumeOptio
 }
 
 /** Whether a record is a mark of `publishMarks`, which consumers pass over. */
-export const isMark = ({ headers, value }: Pick<LogRecord, 'headers' | 'value'>): boolean =>
-  headers[mark_header] !== undefined && value.length === 0
+export const isMark = (record: Pick<LogRecord, 'headers' | 'value'>): boolean =>
+  record.headers[mark_header] !== undefined && record.value.length === 0
 
 /** Whether the group has passed the mark of a partition: it then commits this label. */
 export const isHandedOver = (metadata: string | null): boolean => targetOf(metadata) !== null

@@ -7,7 +7,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import { expect, onTestFinished, test } from 'vitest'
 import { defineConsumer } from '../../src/consumer/define-consumer.ts'
-import { publishMarks } from '../../src/consumer/hand-over.ts'
+import { isMark, publishMarks } from '../../src/consumer/hand-over.ts'
 import { runConsumer } from '../../src/consumer/run-consumer.ts'
 
 const topic = { name: 'events.v1', partitions: 1, retention_ms: 1000 }
@@ -95,4 +95,17 @@ test('a consumer that takes no part meets the mark as a record like any', async 
   await untilRead()
   expect(handled).toEqual(['', 'a'])
   expect(broker.records(to, 0)).toEqual([])
+})
+
+test('a record is not inflated to see whether it is a mark', () => {
+  const inflated = () => {
+    throw new Error('inflated')
+  }
+  const record = {
+    headers: { facts: '0' },
+    get value(): Buffer {
+      return inflated()
+    },
+  }
+  expect(isMark(record)).toBe(false)
 })

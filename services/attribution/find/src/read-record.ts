@@ -28,8 +28,9 @@ const nothing: ReadRecord = { events: [], bytes: 0, undecodable: false }
 export const mayHoldFacts = (headers: Readonly<Record<string, string>>): boolean => headers[factsHeader] !== '0'
 
 /** The events of a record that attribution reads; the others are gone from memory when this returns. */
-export function readRecord({ headers, value }: Pick<LogRecord, 'headers' | 'value'>): ReadRecord {
-  if (isMark({ headers, value })) return nothing
+export function readRecord(record: Pick<LogRecord, 'headers' | 'value'>): ReadRecord {
+  if (isMark(record)) return nothing
+  const { value } = record
   const envelope = decodeOrNull(value)
   if (envelope === null) return { ...nothing, undecodable: true }
   const { v: _version, events: received, ...head } = envelope
