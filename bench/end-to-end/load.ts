@@ -16,7 +16,7 @@ export interface LoadReport {
   acknowledged: number
   /** From the first request to the last answer. */
   seconds: number
-  /** From when a request was due. */
+  /** From when its request was due, as the next. */
   ack_p95_ms: number
   ack_p99_ms: number
 }
@@ -40,7 +40,7 @@ function makeBody(): Buffer {
   return gzipSync(JSON.stringify({ events, sent_at_ms: now }), { level: 1 })
 }
 
-/** Sends batches at an even pace. A delayed request does not slow the others. */
+/** Offers batches at an even pace over some connections. A late answer delays the requests behind it, which the times of answers count. */
 async function run({ url, demo, seconds, rate, connections = connections_default }: LoadOrder): Promise<LoadReport> {
   const pool = new Pool(url, { connections, pipelining: 1 })
   const ack_ms: number[] = []

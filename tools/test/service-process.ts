@@ -20,8 +20,8 @@ export const messagesOf = ({ stderr }: Ended): string =>
     .filter((line) => line !== '' && !line.startsWith('{'))
     .join('\n')
 
-/** What a person reads first: messages, then warnings and errors of the log, the last of them first. */
-const troublesOf = (ended: Ended): string => {
+/** Messages, then warnings and errors of the log, the last ones first: the closing lines of a run show the first four. */
+const failureOf = (ended: Ended): string => {
   const logged = ended.stderr.split('\n').filter((line) => /^\{"level":"(warn|error|fatal)"/.test(line))
   return [`code ${ended.code}`, messagesOf(ended), ...logged.reverse()].join('\n')
 }
@@ -59,6 +59,6 @@ export async function startReady(name: string, port: number, settings: Record<st
     if (status === 200) return { ...started, url }
     if (started.child.exitCode === null && Date.now() < deadline) continue
     started.child.kill('SIGKILL')
-    throw new Error(`${name} did not become ready: ${troublesOf(await started.ended)}`)
+    throw new Error(`${name} did not become ready: ${failureOf(await started.ended)}`)
   }
 }

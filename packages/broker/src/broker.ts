@@ -22,7 +22,10 @@ export interface LogRecord {
   /** When the log took it, Unix epoch ms. */
   timestamp_ms: number
   key: string | null
-  /** The embedded log inflates it whenever it is read: who passes a record over, or has decoded it, holds no inflated bytes. */
+  /**
+   * A getter on the embedded log: each access inflates anew and keeps nothing, so take it once; `{ ...record }` inflates it too. A record
+   * that is passed over, or decoded, then holds no inflated bytes.
+   */
   readonly value: Buffer
   headers: Record<string, string>
 }

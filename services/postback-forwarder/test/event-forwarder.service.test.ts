@@ -20,30 +20,32 @@ const forwarder = () =>
 
 const recordOf = (key: string | null, value: string) => ({ key, offset: 7, value: Buffer.from(value) }) as LogRecord
 
-/** Handles a record; the reasons of its dead letters. */
-async function handle(record: LogRecord): Promise<string[]> {
+/** Handles a record; how many were left out, by reason. */
+async function handle(record: LogRecord): Promise<Record<string, number>> {
   const { decode, handle } = forwarder()
-  const dead: string[] = []
+  const left_out: Record<string, number> = {}
   await handle({
     ...{ topic: 'events.accepted.v1', partition: 0, from: 7, to: 7, tombstones: noTombstones, written() {} },
     ...{ signal: new AbortController().signal, records: [{ record, value: decode(record, 'log') }] },
-    dead: (_record: LogRecord, reason: string) => void dead.push(reason),
+    dropped(reason: string, count: number) {
+      if (count > 0) left_out[reason] = count
+    },
   } as unknown as Batch<string>)
-  return dead
+  return left_out
 }
 
-it('the value of a record is not even inflated where the app notifies nobody', async () => {
+it('the value of a record is not read where the app notifies nobody', async () => {
   const record = {
     ...recordOf('app_2/install-1', ''),
     get value(): Buffer {
       throw new Error('inflated')
     },
   }
-  expect(await handle(record)).toEqual([])
+  expect(await handle(record)).toEqual({})
 })
 
-it('a record that can not be read becomes a dead letter where the app notifies a partner', async () => {
-  expect(await handle(recordOf('app_1/install-1', '{'))).toEqual(['undecodable'])
+it('a record that cannot be read is left out where the app notifies a partner: event-writer makes a dead letter of it', async () => {
+  expect(await handle(recordOf('app_1/install-1', '{'))).toEqual({ undecodable: 1 })
 })
 
 it.each(['no app', '', '/install-1', null])('a record whose key is %j belongs to the app of its envelope', (key) => {

@@ -39,8 +39,8 @@ export interface PartitionLog extends AppendableLog {
 
 const no_value = Buffer.alloc(0)
 
-/** See `LogRecord.value`. */
-const inflatedOnRead = (place: Omit<LogRecord, 'value'>, { value }: Pick<BlockRecord, 'value'>): LogRecord => ({
+/** Not remembered: a batch would hold all its values inflated (`LogRecord.value`). */
+const withLazyValue = (place: Omit<LogRecord, 'value'>, { value }: Pick<BlockRecord, 'value'>): LogRecord => ({
   ...place,
   get value() {
     return value()
@@ -131,7 +131,7 @@ export function openPartitionLog(store: LogStore, topic: string, partition: numb
           const size = record.bytes + (isNeeded ? record.value_bytes : 0)
           if (records.length > 0 && taken + size > bytes_max) return { records, next: { offset, bytes } }
           const place = { topic, partition, offset, timestamp_ms, key, headers }
-          records.push(isNeeded ? inflatedOnRead(place, record) : { ...place, value: no_value })
+          records.push(isNeeded ? withLazyValue(place, record) : { ...place, value: no_value })
           taken += size
         }
         offset += 1

@@ -29,7 +29,7 @@ export const kafkaTimeouts = {
   publish_ms_max: 5000,
   /** kafkajs moves a group by joining it. */
   move_group_ms_max: 30_000,
-  /** How long a question about a group waits for its coordinator, which a new Kafka on a busy machine needs seconds to have. */
+  /** How long a look-up of offsets is tried while Kafka has no coordinator or leader: a new Kafka on a busy machine elects for seconds. */
   coordinator_ms_max: 30_000,
   health_ms_max: 3000,
   /**

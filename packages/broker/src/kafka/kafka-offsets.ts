@@ -34,8 +34,8 @@ export async function fetchRanges(admin: Admin, topic: string): Promise<Partitio
 }
 
 /**
- * kafkajs does not retry, or for three seconds only, when the coordinator of a group or the leader of a partition has just
- * moved, and when one is still loading, as they are for a first group and a new topic.
+ * kafkajs gives up at once, or after three seconds, when the coordinator of a group or the leader of a partition has just
+ * moved or is still loading, as they are for a first group and a new topic.
  */
 async function whileRetriable<T>(fetch: () => Promise<T>): Promise<T> {
   for (const deadline = performance.now() + kafkaTimeouts.coordinator_ms_max; ; await pause(100)) {

@@ -9,12 +9,12 @@ interface AgentOptions {
   max_open_connections: number
 }
 
-/** A timer that is later than this was kept waiting by a busy process. */
+/** A timer that is later than this was held up by a busy event loop. */
 const late_ms_min = 10
 
 /**
- * A pool of kept-alive connections that gives up connecting after `connect_timeout_ms`, which Node's own can't. Time for which this
- * process was too busy to look at its sockets does not count.
+ * A pool of kept-alive connections that gives up connecting after `connect_timeout_ms`, which Node's own can't. A timer that fires
+ * late waits once more, for as long as it was late: an answer may lie unread in the socket.
  */
 export function serverAgent({ url, connect_timeout_ms, max_open_connections }: AgentOptions): http.Agent {
   const secure = new URL(url).protocol === 'https:'
@@ -23,16 +23,14 @@ export function serverAgent({ url, connect_timeout_ms, max_open_connections }: A
   return Object.assign(agent, {
     createConnection(target: ConnectionOptions & { host: string; port: number }): Socket {
       const socket = secure ? connectTls(target) : connect(target)
-      let timer: NodeJS.Timeout
-      const wait = (ms: number) => {
-        const due_ms = performance.now() + ms
-        timer = setTimeout(() => {
-          const late_ms = performance.now() - due_ms
-          if (late_ms > late_ms_min) wait(late_ms)
-          else socket.destroy(new Error(`No connection to ${target.host}:${target.port} in ${connect_timeout_ms} ms`))
-        }, ms)
-      }
-      wait(connect_timeout_ms)
+      const giveUp = () =>
+        socket.destroy(new Error(`No connection to ${target.host}:${target.port} in ${connect_timeout_ms} ms`))
+      const due_ms = performance.now() + connect_timeout_ms
+      let timer = setTimeout(() => {
+        const late_ms = performance.now() - due_ms
+        if (late_ms > late_ms_min) timer = setTimeout(giveUp, late_ms)
+        else giveUp()
+      }, connect_timeout_ms)
       const stopTimer = () => clearTimeout(timer)
       return socket.once(secure ? 'secureConnect' : 'connect', stopTimer).once('close', stopTimer)
     },

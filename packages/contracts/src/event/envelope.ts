@@ -48,10 +48,10 @@ export const Envelope = z.object({
 })
 export type Envelope = z.infer<typeof Envelope>
 
-/** Key of the record of an envelope. */
+/** Key of a record of `events.accepted.v1`. */
 export const recordKey = (app_id: string, install_uuid: string): string => `${app_id}/${install_uuid}`
 
-/** The app in the key of such a record; null for a key that nobody made so. */
+/** The app of such a key; null for a text of another shape. Gateways alone write the topic, so the key is trusted. */
 export const appOfKey = (key: string | null): string | null => /^([\w-]{1,64})\//.exec(key ?? '')?.[1] ?? null
 
 /** Version 2 of an envelope: the same content, with the events inside the body as the client sent it. */

@@ -39,7 +39,7 @@ export function receiptOf(event: object): unknown {
   return (props as { receipt?: unknown }).receipt ?? null
 }
 
-/** Header of records of `events.accepted.v1`: `0` when no event has a receipt, or is a store's; else `1`. */
+/** Header of records of `events.accepted.v1`: `1` when an event has a receipt or the source is `store`, else `0`. */
 export const receiptsHeader = 'receipts'
 
 /** The store of a platform. */

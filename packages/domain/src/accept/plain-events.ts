@@ -15,7 +15,7 @@ import {
   skipWord,
 } from './scan-json.ts'
 
-/** SDK events that are all accepted, of one install, none of them an `app_install` or with a receipt. */
+/** SDK events that are all accepted, of one install, none of them an `app_install`, none with a receipt. */
 export interface PlainEvents {
   install_uuid: string
   /** Ids in the order of the events. */
@@ -26,8 +26,8 @@ export interface PlainEvents {
 
 /**
  * Reads a JSON array of events without making values of it, which would cost four times as much, garbage included. Null
- * for anything that is not plainly right: a rejected event, several installs, an escape in a checked field, an object
- * near its limit, no JSON. `JSON.parse` and `acceptBatch` judge such arrays. A property test checks that they accept
+ * for anything that is not plainly right: a rejected event, several installs, an escape in a checked field, a receipt, an
+ * object near its limit, no JSON. `JSON.parse` and `acceptBatch` judge such arrays. A property test checks that they accept
  * the same events as this. Nothing of `json` is kept.
  */
 export function findPlainEvents(json: Buffer, now_ms: number): PlainEvents | null {

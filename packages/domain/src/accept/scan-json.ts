@@ -90,13 +90,14 @@ export function skipWord(json: Uint8Array, from: number, word: string): number {
   return from + word.length
 }
 
-/** An object whose values nest no deeper than `depth_max`. One that has, or may have, a member named `barred` is `nowhere`. */
-export function skipObject(json: Uint8Array, from: number, depth_max: number, barred: string | null = null): number {
+/** An object whose values nest no deeper than `depth_max`. One that has, or may have, a member of a forbidden name is `nowhere`. */
+export function skipObject(json: Uint8Array, from: number, depth_max: number, forbidden: string | null = null): number {
   let at = skipSpace(json, from + 1)
   if (json[at] === byte.close_object) return at + 1
   for (;;) {
     const name_end = skipString(json, at)
-    if (barred !== null && maySpell(json, at + 1, name_end - 1, barred)) return nowhere
+    if (name_end === nowhere) return nowhere
+    if (forbidden !== null && maySpell(json, at + 1, name_end - 1, forbidden)) return nowhere
     at = skipColon(json, name_end)
     if (at === nowhere) return nowhere
     at = skipValue(json, at, depth_max)

@@ -111,8 +111,8 @@ export interface ConsumerDefinition<T> extends ConsumerGroup {
   appOf?(value: T): string | null
   /**
    * Throws for a value that can never be handled: this record becomes a dead letter (`undecodable`), the others are handled. Work that
-   * needs only the record belongs here: it is done once, however often `handle` is called, and only its result stays in memory.
-   * `source` as in `Batch`.
+   * needs only the record belongs here: it is done once, however often `handle` is called, and only its result stays in memory. Where
+   * most records turn out not to need it, `handle` may take `record.value`. `source` as in `Batch`.
    */
   decode(record: LogRecord, source: string): T
   /** May be called again with the same batch. Rejecting means "not now": the kit tries again for ever, with pauses. */

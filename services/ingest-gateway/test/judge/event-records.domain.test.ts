@@ -59,6 +59,15 @@ test('of an install in several records those that hold a fact say so', () => {
   expect(records.map(({ headers }) => headers?.facts)).toEqual(found.map((has) => (has ? '1' : '0')))
 })
 
+test('a record of what a store said tells of receipts, and one of another source only when it has one', () => {
+  const event = sdkEvent({ install_uuid: 'a' }) as AcceptedEvent
+  const bought = sdkEvent({ install_uuid: 'b', props: { receipt: { store: 'apple' } } }) as AcceptedEvent
+  const receipts = (source: EnvelopeFacts['source']) =>
+    openRecords({ ...facts, source }, [event, bought], 12).map(({ headers }) => headers.receipts)
+  expect(receipts('store')).toEqual(['1', '1'])
+  expect(receipts('bulk')).toEqual(['0', '1'])
+})
+
 test('a minted event_id is a UUIDv7 of its time, each another', () => {
   const at_ms = Date.UTC(2026, 0, 31)
   const ids = Array.from({ length: 1000 }, () => mintEventId(at_ms))

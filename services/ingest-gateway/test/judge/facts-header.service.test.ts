@@ -60,6 +60,26 @@ test.each(Object.keys(ways))('the records of %s say in a header whether attribut
   if (way === 'a large SDK batch') expect(apart.values[0]!.value).toBe(2 * sent.length)
 })
 
+test.each(Object.keys(ways))(
+  'the records of %s say in a header whether one of their events has a receipt',
+  async (way) => {
+    const gateway = await open()
+    const receipt = { store: 'apple', jws: 'x' }
+    for (const [install_uuid, props] of Object.entries({
+      none: { level: 1 },
+      one: { receipt },
+      deeper: { a: { receipt } },
+    })) {
+      const text = JSON.stringify(sdkEvent({ install_uuid, props, event_ts_ms: gateway.now_ms }))
+      expect((await ways[way]!(gateway, text)).statusCode).toBe(200)
+    }
+    const records = gateway
+      .records()
+      .map(({ value, headers }) => [decodeEnvelope(value).install_uuid, headers.receipts])
+    expect(Object.fromEntries(records)).toEqual({ none: '0', one: '1', deeper: '0' })
+  },
+)
+
 test('one fact among the events of an install is enough, and a rejected event is none', async () => {
   const gateway = await open()
   const event = (install_uuid: string, event_name: string, more = {}) =>

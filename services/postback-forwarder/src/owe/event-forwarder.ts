@@ -1,5 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { LogRecord } from '@tributary/broker/broker'
 import { textLiterals } from '@tributary/clickhouse/literals'
 import { consumers } from '@tributary/contracts/consumers'
 import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
@@ -10,15 +8,15 @@ import {
   type DecodedRecord,
   defineConsumer,
 } from '@tributary/service-kit/consumer/define-consumer'
+import { createPauses } from '@tributary/service-kit/service/pauses'
 import { findDecisions, findEvents, type StoredEvent } from './evidence.ts'
 import { type OweDeps, oweAll, untilWritten } from './owe.ts'
 import { type AppSettings, readAppSettings } from './settings-versions.ts'
 
-/** Bytes of the records of a batch, and events that are owed at a time. */
+/** Bytes of the records of a batch. */
 const batch_bytes_max = 8 * 1024 * 1024
+/** Events that are looked up and owed at a time; those of the last record come on top. */
 const events_at_once_max = 10_000
-/** How long reading records may block the event loop at a time. */
-const slice_ms = 10
 
 /** An event on the log that some version of the app's settings names. */
 interface NamedEvent {
@@ -40,36 +38,37 @@ export function eventForwarder(deps: OweDeps): ConsumerDefinition<string> {
     fetch: { bytes_max: batch_bytes_max },
     // Most apps notify nobody. Whether this one does may change until the batch is handled, so no more is read of its record.
     decode: (record) => appOfKey(record.key) ?? decodeEnvelope(record.value).app_id,
-    async handle({ records, partition, tombstones, signal, dead, written }) {
+    async handle({ records, partition, tombstones, signal, dropped, written }) {
       // 1. Settings of the apps. Most apps have none, and nothing is waited for.
       const apps = await readAppSettings(
         postgres,
         records.map(({ value: app_id }) => app_id),
       )
-      const ofThem = records.filter(({ value: app_id }) => apps.has(app_id))
-      const named = await findNamed(ofThem, apps, (record) => dead(record, 'undecodable'))
+      const { named, undecodable } = await findNamed(records, apps)
+      // Event-writer makes the dead letter; what is retried of it comes here too.
+      dropped('undecodable', undecodable)
       if (named.size === 0) return
       // 2. Events and verdicts that were on the log come into the tables: which events count stands there.
       await untilWritten(deps, signal)
-      for (const [app_id, of] of named) {
+      for (const [app_id, events] of named) {
         const settings = apps.get(app_id)!
-        for (const some of inParts(of)) {
+        for (const part of partsOfRecords(events)) {
           signal.throwIfAborted()
-          const install_uuids = [...new Set(some.map(({ install_uuid }) => install_uuid))]
-          const where = `t.day IN (${textLiterals(new Set(some.map(({ day }) => day)))})
-            AND t.partition = ${partition} AND t.offset BETWEEN ${some[0]!.offset} AND ${some.at(-1)!.offset}`
+          const install_uuids = [...new Set(part.map(({ install_uuid }) => install_uuid))]
+          const where = `t.day IN (${textLiterals(new Set(part.map(({ day }) => day)))})
+            AND t.partition = ${partition} AND t.offset BETWEEN ${part[0]!.offset} AND ${part.at(-1)!.offset}`
           const stored = await findEvents(
             clickhouse,
             { app_id, install_uuids, names: settings.names, where },
             tombstones,
           )
-          const events = Map.groupBy(withRevenue(stored, some), ({ install_uuid }) => install_uuid)
-          const decisions = await findDecisions(clickhouse, app_id, events.keys(), tombstones)
+          const byInstall = Map.groupBy(withRevenue(stored, part), ({ install_uuid }) => install_uuid)
+          const decisions = await findDecisions(clickhouse, app_id, byInstall.keys(), tombstones)
           // 3. Rows under their keys, before the commit. A crash now: the batch finds them there.
           written(
             await oweAll(
               deps,
-              [...events].map(([install_uuid, found]) => ({
+              [...byInstall].map(([install_uuid, found]) => ({
                 ...{ app_id, install_uuid, settings, events: found, decisions: decisions.get(install_uuid) ?? [] },
               })),
               tombstones,
@@ -81,32 +80,24 @@ export function eventForwarder(deps: OweDeps): ConsumerDefinition<string> {
   })
 }
 
-/** Events that settings name, by app, in the order of the log. */
-async function findNamed(
-  records: readonly DecodedRecord<string>[],
-  apps: ReadonlyMap<string, AppSettings>,
-  onUndecodable: (record: LogRecord) => void,
-): Promise<Map<string, NamedEvent[]>> {
+/** Events that settings name, by app, in the order of the log; and how many records cannot be read. */
+async function findNamed(records: readonly DecodedRecord<string>[], apps: ReadonlyMap<string, AppSettings>) {
   const named = new Map<string, NamedEvent[]>()
-  let until = performance.now() + slice_ms
-  for (const { record } of records) {
-    if (performance.now() > until) {
-      await nextTurn()
-      until = performance.now() + slice_ms
-    }
+  let undecodable = 0
+  const pause = createPauses()
+  for (const { record, value: app_id } of records) {
+    const settings = apps.get(app_id)
+    if (settings === undefined) continue
+    await pause()
     const envelope = decodeOrNull(record.value)
-    if (envelope === null) {
-      onUndecodable(record)
-      continue
-    }
-    const { app_id } = envelope
-    const found = namedEvents(envelope, record.offset, apps.get(app_id))
+    if (envelope === null) undecodable += 1
+    const found = envelope === null ? [] : namedEvents(envelope, record.offset, settings)
     if (found.length === 0) continue
     const before = named.get(app_id)
     if (before === undefined) named.set(app_id, found)
     else before.push(...found)
   }
-  return named
+  return { named, undecodable }
 }
 
 function decodeOrNull(value: Buffer): Envelope | null {
@@ -117,8 +108,8 @@ function decodeOrNull(value: Buffer): Envelope | null {
   }
 }
 
-/** Some events at a time, those of a record together. */
-function* inParts(events: readonly NamedEvent[]): Generator<readonly NamedEvent[]> {
+/** Some `events_at_once_max` events at a time. A record is not split: a part is looked up by its offsets. */
+function* partsOfRecords(events: readonly NamedEvent[]): Generator<readonly NamedEvent[]> {
   let part: NamedEvent[] = []
   for (const event of events) {
     if (part.length >= events_at_once_max && event.offset !== part.at(-1)!.offset) {
@@ -130,8 +121,7 @@ function* inParts(events: readonly NamedEvent[]): Generator<readonly NamedEvent[
   yield part
 }
 
-function namedEvents(envelope: Envelope, offset: number, settings: AppSettings | undefined): NamedEvent[] {
-  if (settings === undefined) return []
+function namedEvents(envelope: Envelope, offset: number, settings: AppSettings): NamedEvent[] {
   return envelope.events.flatMap((event) => {
     if (!settings.names.has(String(event.event_name))) return []
     try {
