@@ -135,8 +135,16 @@ export function* decodeRecords(block: Buffer, unpack: (packed: PackedValue) => B
   }
 }
 
-/** Unpacks one value after the other. */
+/** Unpacks one value after the other. One that is broken stays as it is stored: its consumer makes a dead letter of it. */
 export function createUnpack(): (packed: PackedValue) => Buffer {
   const inflateInPlace = createInflateInPlace()
-  return ({ head, gzip, tail }) => Buffer.concat([head, inflateInPlace(gzip) ?? gunzipSync(gzip), tail])
+  return ({ head, gzip, tail }) => Buffer.concat([head, inflateInPlace(gzip) ?? gunzipOrAsStored(gzip), tail])
+}
+
+function gunzipOrAsStored(gzip: Buffer): Buffer {
+  try {
+    return gunzipSync(gzip)
+  } catch {
+    return gzip
+  }
 }

@@ -29,8 +29,11 @@ export const kafkaTimeouts = {
   publish_ms_max: 5000,
   /** kafkajs moves a group by joining it. */
   move_group_ms_max: 30_000,
-  /** How long a look-up of offsets is tried while Kafka has no coordinator or leader: a new Kafka on a busy machine elects for seconds. */
-  coordinator_ms_max: 30_000,
+  /**
+   * How long a look-up of offsets is tried while Kafka has no coordinator or leader: a new Kafka on a busy machine elects for
+   * seconds. Shorter than a service may take to stop.
+   */
+  coordinator_ms_max: 15_000,
   health_ms_max: 3000,
   /**
    * After this silence a member counts as dead and its partitions go to others: the least that Kafka takes by default

@@ -48,6 +48,18 @@ it('tells where a group stands once a coordinator is found for which kafkajs had
   expect(place).toMatchObject({ committed: 3, end: 5 })
 })
 
+it('gives up at once when kafkajs asked for a topic that is missing', async () => {
+  const { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } = kafkajs
+  const missing = async () => {
+    const type = 'UNKNOWN_TOPIC_OR_PARTITION'
+    const none = new KafkaJSProtocolError(Object.assign(new Error(type), { type, retriable: true }))
+    throw new KafkaJSNumberOfRetriesExceeded(none, { retryCount: 5, retryTime: 3000 })
+  }
+  await expect(fetchGroupOffsets(admin({ fetchTopicOffsets: missing }), 'g', 't', null)).rejects.toThrow(
+    'UNKNOWN_TOPIC',
+  )
+})
+
 it('gives up at once when kafkajs could not reach Kafka', async () => {
   const { KafkaJSConnectionError, KafkaJSNumberOfRetriesExceeded } = kafkajs
   const away = async () => {
