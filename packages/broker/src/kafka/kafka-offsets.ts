@@ -58,7 +58,7 @@ const isPassing = (error: unknown): boolean =>
   (error as Error).name === 'KafkaJSGroupCoordinatorNotFound' ||
   isPassingAnswer((error as Error).cause)
 
-/** What kafkajs retried in vain: `type` marks an answer of Kafka, while a Kafka that is away gave none. A missing topic stays missing. */
+/** Whether Kafka itself gave the answer that kafkajs retried in vain; a Kafka that is away gives none. A missing topic stays missing. */
 const isPassingAnswer = (cause: unknown): boolean => {
   const { type, retriable } = (cause ?? {}) as { type?: string; retriable?: boolean }
   return type !== undefined && retriable === true && type !== 'UNKNOWN_TOPIC_OR_PARTITION'

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { gzipSync } from 'node:zlib'
 import type { Chunk, OutgoingRecord } from '@tributary/broker/broker'
 import { type EmbeddedBroker, openEmbeddedBroker } from '@tributary/broker/embedded'
 import { Registry } from 'prom-client'
@@ -128,18 +127,6 @@ describe('the embedded log', () => {
       const records = await read(300 - from, group)
       expect(records.map(({ value }) => value.toString())).toEqual(texts.slice(from))
     }
-  })
-
-  it('gives a packed value each time that it is taken, a broken one as it is stored', async () => {
-    const packed = (gzip: Buffer) => {
-      const value = { head: Buffer.from('<'), gzip, inflated_bytes: 5, tail: Buffer.from('>') }
-      return { ...record(''), value }
-    }
-    await broker.publish([packed(gzipSync('whole')), packed(Buffer.from('no gzip'))])
-    const [whole, broken] = await read(2)
-    expect(whole!.value.toString()).toBe('<whole>')
-    expect(whole!.value.toString()).toBe('<whole>')
-    expect(broken!.value.toString()).toBe('<no gzip>')
   })
 
   it('waits for bytes_min and not longer than wait_ms_max', async () => {

@@ -30,6 +30,15 @@ export function decodeEnvelope(value: Buffer): Envelope {
   return envelope as Envelope
 }
 
+/** The same; null for what can never be read, of which event-writer makes a dead letter. */
+export function decodeEnvelopeOrNull(value: Buffer): Envelope | null {
+  try {
+    return decodeEnvelope(value)
+  } catch {
+    return null
+  }
+}
+
 /** An envelope that holds a client's body, as one that holds the events of it. */
 function withEvents({ body, ...rest }: Record<string, unknown>): Record<string, unknown> {
   if (!isObject(body)) throw new Error('body is no object')

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@tributary/broker/broker'
 import { factsHeader, isFact } from '@tributary/contracts/attribution/found'
-import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
+import { decodeEnvelopeOrNull } from '@tributary/contracts/decode-envelope'
 import type { Envelope } from '@tributary/contracts/envelope'
 import type { EnvelopeHead } from '@tributary/domain/attribute/install-facts'
 import { isMark } from '@tributary/service-kit/consumer/hand-over'
@@ -31,17 +31,9 @@ export const mayHoldFacts = (headers: Readonly<Record<string, string>>): boolean
 export function readRecord(record: Pick<LogRecord, 'headers' | 'value'>): ReadRecord {
   if (isMark(record)) return nothing
   const { value } = record
-  const envelope = decodeOrNull(value)
+  const envelope = decodeEnvelopeOrNull(value)
   if (envelope === null) return { ...nothing, undecodable: true }
   const { v: _version, events: received, ...head } = envelope
   const events = received.flatMap((event, index) => (isFact(event.event_name) ? [{ head, event, index }] : []))
   return events.length === 0 ? nothing : { events, bytes: value.length, undecodable: false }
-}
-
-function decodeOrNull(value: Buffer): Envelope | null {
-  try {
-    return decodeEnvelope(value)
-  } catch {
-    return null
-  }
 }

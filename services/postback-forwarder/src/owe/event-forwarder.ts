@@ -1,6 +1,6 @@
 import { textLiterals } from '@tributary/clickhouse/literals'
 import { consumers } from '@tributary/contracts/consumers'
-import { decodeEnvelope } from '@tributary/contracts/decode-envelope'
+import { decodeEnvelope, decodeEnvelopeOrNull } from '@tributary/contracts/decode-envelope'
 import { appOfKey, type Envelope } from '@tributary/contracts/envelope'
 import { toEventColumns, UnwritableEventError } from '@tributary/domain/event-row'
 import {
@@ -89,7 +89,7 @@ async function findNamed(records: readonly DecodedRecord<string>[], apps: Readon
     const settings = apps.get(app_id)
     if (settings === undefined) continue
     await pause()
-    const envelope = decodeOrNull(record.value)
+    const envelope = decodeEnvelopeOrNull(record.value)
     if (envelope === null) undecodable += 1
     const found = envelope === null ? [] : namedEvents(envelope, record.offset, settings)
     if (found.length === 0) continue
@@ -98,14 +98,6 @@ async function findNamed(records: readonly DecodedRecord<string>[], apps: Readon
     else before.push(...found)
   }
   return { named, undecodable }
-}
-
-function decodeOrNull(value: Buffer): Envelope | null {
-  try {
-    return decodeEnvelope(value)
-  } catch {
-    return null
-  }
 }
 
 /** Some `events_at_once_max` events at a time. A record is not split: a part is looked up by its offsets. */
