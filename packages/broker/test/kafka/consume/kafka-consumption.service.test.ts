@@ -63,7 +63,7 @@ it('builds a consumer again that fetches on after a join that failed', async () 
   await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
   expect(made).toHaveLength(2)
   const closing = consumption.close()
-  await vi.runAllTimersAsync()
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
   await closing
 })
 
@@ -87,7 +87,7 @@ it('does not start a consumer that connects after it was thrown away', async () 
   await vi.advanceTimersByTimeAsync(1000)
   expect(calls).toEqual(['new 0', 'disconnect 0', 'new 1', 'subscribe 1', 'run 1', 'disconnect 0'])
   const closing = consumption.close()
-  await vi.runAllTimersAsync()
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
   await closing
 })
 
@@ -100,7 +100,7 @@ it('throws away a consumer whose start hangs, and builds another until one runs'
   const consumption = await opening
   expect(consumers).toEqual(['gone', 'gone', 'runs'])
   const closing = consumption.close()
-  await vi.runAllTimersAsync()
+  await vi.advanceTimersByTimeAsync(kafkaTimeouts.rebuild_most_ms)
   await closing
   expect(consumers).toEqual(['gone', 'gone', 'gone'])
 })
