@@ -406,7 +406,8 @@ CREATE TABLE events_raw_v1
     `revenue_counts` UInt8 DEFAULT revenue_micros IS NOT NULL COMMENT '1: its money counts; 0: no money, or of a transaction that an earlier event of its partition counted' CODEC(ZSTD(1)),
     `correction_ms` Int64 DEFAULT 0 COMMENT 'what the age of the event adds to ts_ms: the error of the clock of an SDK, in milliseconds' CODEC(ZSTD(1)),
     `stored_at_ms` Int64 DEFAULT 0 COMMENT 'when it counts as stored, Unix epoch milliseconds, 0 for a row of before this column' CODEC(ZSTD(1)),
-    INDEX stored_at stored_at_ms TYPE minmax GRANULARITY 1
+    INDEX stored_at stored_at_ms TYPE minmax GRANULARITY 1,
+    INDEX ts_ms ts_ms TYPE minmax GRANULARITY 1
 )
 ENGINE = MergeTree
 ORDER BY (app_id, day, install_uuid, ts_ms)

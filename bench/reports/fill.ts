@@ -7,7 +7,18 @@ import { eventRowColumns } from '@tributary/contracts/rows'
 import type { MatchKind } from '@tributary/domain/attribute/match-keys'
 import { installColumns } from '@tributary/tables/attribution/install-rows'
 import { toDecision } from '@tributary/testing/engines/insert-verdicts'
-import { type BenchApp, campaigns, countries, currencies, days, first_ms, levels, partners, sizesOf } from './model.ts'
+import {
+  type BenchApp,
+  campaigns,
+  countries,
+  currencies,
+  days,
+  first_ms,
+  levels,
+  now_ms,
+  partners,
+  sizesOf,
+} from './model.ts'
 
 /** Rows of an insert. 500 000 exceed the memory limit of the embedded engine. */
 const insert_rows = 150_000
@@ -23,8 +34,10 @@ const dayOf = (ms: string) => `toDate(fromUnixTimestamp64Milli(toInt64(${ms}), '
 const pick = (values: readonly string[], at: string) =>
   `arrayElement([${values.map((value) => `'${value}'`).join(', ')}], toUInt32(${at}) + 1)`
 
-const installedAt = (k: string, perDay: number) =>
-  `toInt64(${first_ms} + intDiv(${k}, ${perDay}) * ${day_ms} + ${draw(k, 'installed', day_ms)})`
+/** A time on the day with this number. The last day is not over. */
+const timeOn = (day: string, of: string, salt: string) =>
+  `toInt64(${first_ms} + ${day} * ${day_ms} + ${draw(of, salt, `if(${day} < ${days - 1}, ${day_ms}, ${now_ms % day_ms})`)})`
+const installedAt = (k: string, perDay: number) => timeOn(`intDiv(${k}, ${perDay})`, k, 'installed')
 
 /** The days of an app that are filled. */
 export interface FillProgress {
@@ -209,7 +222,7 @@ function eventValues({ app_id }: BenchApp, installs_a_day: number, perDay: numbe
   const day = `intDiv(n, ${perDay})`
   const age = `toUInt64(floor(pow(${share('n', 'age')}, 4) * least(90, ${day} + 1)))`
   const install = `((${day} - ${age}) * ${installs_a_day} + ${draw('n', 'install', installs_a_day)})`
-  const ts = `greatest(toInt64(${first_ms} + ${day} * ${day_ms} + ${draw('n', 'ts', day_ms)}), ${installedAt(install, installs_a_day)})`
+  const ts = `greatest(${timeOn(day, 'n', 'ts')}, ${installedAt(install, installs_a_day)})`
   const level = `concat('level_', toString(toUInt32(floor(pow(${share('n', 'level')}, 2) * ${levels}))))`
   const kind = draw('n', 'kind', 1000)
   const name = `multiIf(${kind} < 19, 'purchase', ${kind} < 20, 'purchase_refunded', ${level})`

@@ -1,7 +1,7 @@
 import type { EurRates } from '@tributary/contracts/currencies'
 import { day_ms } from '@tributary/contracts/limits'
 
-/** An app with events spread over `days` days before the end of `last_day`; every number follows from the size. */
+/** An app with events spread over `days` days until `now_ms`; every number follows from the size. */
 export interface BenchApp {
   app_id: string
   events: number
@@ -15,7 +15,7 @@ export const small_share = 0.001
 export const days = 366
 /** Midnight of the first day with data. */
 export const first_ms = Date.UTC(2025, 6, 1)
-/** When reports are requested: in the middle of the last day, so that both edges of a window are partly covered days. */
+/** When reports are requested: in the middle of the last day, so that both edges of a window are partly covered days. Nothing is dated later. */
 export const now_ms = first_ms + (days - 1) * day_ms + 15 * 3_600_000
 
 export const partners = Array.from({ length: 12 }, (_, n) => `partner_${String(n).padStart(2, '0')}`)

@@ -72,14 +72,14 @@ export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptio
 }
 
 /**
- * How old an event is when it arrives, as phones have it: of 100 events 95 a minute at most, 4 three days, and one 90 days. Payments are
+ * How old an event is when it arrives, in milliseconds from 1 on, as phones have it: of 100 events 95 a minute at most, 4 three days, and one 90 days. Payments are
  * every 50th event, of which a product modulo 100 makes none late: its high bits decide.
  */
 function ageOf(n: number): number {
   const percent = (Math.imul(n, 0x9e3779b1) >>> 16) % 100
   const longest_ms = percent < 95 ? 60_000 : percent < 99 ? 3 * day_ms : 90 * day_ms
   // Neighbours in the log are far apart in time. The product is a safe integer.
-  return ((n % 1_000_000) * 7_654_321_987) % longest_ms
+  return 1 + (((n % 1_000_000) * 7_654_321_987) % longest_ms)
 }
 
 function requestOf(app_id: string, install_uuid: string, run: string, first: number): Envelope {

@@ -10,7 +10,7 @@ import type { ReportPage, RequestedForm, RequestedRows } from './parameters.ts'
 const minute_ms = 60_000
 
 /** What a report answers: the window, the page, and what its rows are of. */
-interface ReportRequest extends ReportPage, RequestedRows, RequestedForm {
+export interface ReportRequest extends ReportPage, RequestedRows, RequestedForm {
   /** From the server key, never from the request. */
   app_id: string
   filters: ReportFilters

@@ -5,7 +5,8 @@ import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money/money.ts'
 import { findTakenMoney } from '../money/taken-money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
-import { filterSql, type Report, type ReportSources } from '../report.ts'
+import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
+import { readWholeEnd } from '../whole-end.ts'
 import {
   firstDayOf,
   partlyCoveredDays,
@@ -24,14 +25,23 @@ import { both, daysParams, findDays, momentsOf, windowSql } from '../window-rows
  * whole day. Money counts by docs/rules.md#money-once. It is summed in
  * its own currency, then each row is converted to USD.
  */
-export const eventsReport: Report<'events'> = async (
-  sources,
-  { app_id, limit, offset, count_rows, count_uniques, filters, group, ...window },
-) => {
-  const { clickhouse, fxRates } = sources
-  const asked = windowDays(window)
+export const eventsReport: Report<'events'> = async (sources, request) => {
+  const { clickhouse } = sources
+  const { app_id } = request
+  const asked = windowDays(request)
   if (asked === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { whole_days, ...days } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
+  const dated = [{ table: 'events_raw_v1', time_column: 'ts_ms' }]
+  const read = await readWholeEnd({ clickhouse, app_id, days, dated }, (days) => readPage(sources, request, days))
+  return { ...read, whole_days: whole_days ? days : undefined }
+}
+
+async function readPage(
+  sources: ReportSources,
+  { app_id, limit, offset, count_rows, count_uniques, filters, group }: ReportRequest,
+  days: WindowDays,
+) {
+  const { clickhouse, fxRates } = sources
   const filter = filterSql(filters)
   const takenMoney = await findTakenMoney(sources, app_id)
   const window_days = daysBetween(days.first_day, addDays(days.last_day, 1))
@@ -58,7 +68,7 @@ export const eventsReport: Report<'events'> = async (
     unique_installs: uniques.get(day + event_name) ?? 0,
     revenue_usd: convertMoney(rateOf, money),
   }))
-  return { rows, all_rows, missing_rates, whole_days: whole_days ? days : undefined }
+  return { rows, all_rows, missing_rates }
 }
 
 /** The first day whose raw events retention has left; null when all are there, or when no raw events are read. */

@@ -18,8 +18,9 @@ import { grownDays, readGrown } from '../money/grown-money.ts'
 import { findTakenMoney } from '../money/taken-money.ts'
 import { ofWindowSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
-import { filterSql, type Report } from '../report.ts'
-import { firstDayOf, windowDays } from '../window-days.ts'
+import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
+import { readWholeEnd } from '../whole-end.ts'
+import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
 import {
   both,
   daysParams,
@@ -36,12 +37,19 @@ import {
  * currencies of that money. The last one multiplies each amount by the rate of its day and adds up, since the money of a year
  * is too much to be added here.
  */
-export const ltvReport: Report<'ltv'> = async (
-  sources,
-  { app_id, limit, offset, count_rows, filters, group, days: requested, ...window },
-) => {
-  const known = windowDays(window)
-  if (known === null) return { rows: [], all_rows: 0, missing_rates: [] }
+export const ltvReport: Report<'ltv'> = async (sources, request) => {
+  const days = windowDays(request)
+  if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
+  const { clickhouse } = sources
+  const dated = [{ table: 'installs_by_day_v1', time_column: 'installed_at_ms' }]
+  return readWholeEnd({ clickhouse, app_id: request.app_id, days, dated }, (days) => readLtv(sources, request, days))
+}
+
+async function readLtv(
+  sources: ReportSources,
+  { app_id, limit, offset, count_rows, filters, group, days: requested }: ReportRequest,
+  known: WindowDays,
+) {
   const { clickhouse } = sources
   const { of_rows, ofVerdicts } = splitFilters(filters)
   const { passes } = filterSql(of_rows)

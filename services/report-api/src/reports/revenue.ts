@@ -9,8 +9,9 @@ import { type Amount, convertMoney, findRates, firstDays, lookupsOf, type RateOf
 import { findTakenMoney } from '../money/taken-money.ts'
 import { ofPayersSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
-import { filterSql, type Report } from '../report.ts'
-import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
+import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
+import { readWholeEnd } from '../whole-end.ts'
+import { end_of_days, firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
 import {
   allLive,
   both,
@@ -27,12 +28,21 @@ import {
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
  * to USD. The rates are looked up first, because whether an install pays depends on them.
  */
-export const revenueReport: Report<'revenue'> = async (
-  sources,
-  { app_id, limit, offset, count_rows, filters, group, ...window },
-) => {
-  const days = windowDays(window)
+export const revenueReport: Report<'revenue'> = async (sources, request) => {
+  const days = windowDays(request)
   if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
+  const { clickhouse } = sources
+  const of_window = { clickhouse, app_id: request.app_id, days, dated: datedMoney }
+  return readWholeEnd(of_window, (days) => readMoney(sources, request, days))
+}
+
+const datedMoney = ['revenue_raw_v1', 'revenue_chosen_v1'].map((table) => ({ table, time_column: 'ts_ms' }))
+
+async function readMoney(
+  sources: ReportSources,
+  { app_id, limit, offset, count_rows, filters, group }: ReportRequest,
+  days: WindowDays,
+) {
   const { clickhouse, fxRates } = sources
   const { of_rows, ofVerdicts } = splitFilters(filters)
   const { passes } = filterSql(of_rows)

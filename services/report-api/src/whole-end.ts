@@ -1,0 +1,34 @@
+import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
+import { day_ms } from '@tributary/contracts/limits'
+import { type WindowDays, windowDays } from './window-days.ts'
+
+interface WholeEndRequest {
+  clickhouse: Pick<Clickhouse, 'query'>
+  app_id: string
+  days: WindowDays
+  /** SQL of rows that the report counts by a time, and this time. Rows of other tables that it counts are stored after one of these. */
+  dated: readonly { table: string; time_column: string }[]
+}
+
+/**
+ * Reads a window that ends within a day as if it ended with this day, where nothing of the day is dated at its end or later: a window until
+ * now, the usual one. Sums and settled figures hold whole days only. What is stored meanwhile may be dated so; then `read` reads
+ * the window as it is (docs/decisions/reports.md#a-window-until-now-takes-the-whole-day).
+ */
+export async function readWholeEnd<Answer>(
+  { clickhouse, app_id, days, dated }: WholeEndRequest,
+  read: (days: WindowDays) => Promise<Answer>,
+): Promise<Answer> {
+  const { last_day, since_ms, until_ms, edge_days } = days
+  if (!edge_days.includes(last_day)) return read(days)
+  const laterSql = dated
+    .map(
+      ({ table, time_column }) =>
+        `SELECT 1 AS later FROM ${table} WHERE app_id = {app_id:String} AND day = {last_day:Date} AND ${time_column} >= {until_ms:Int64} LIMIT 1`,
+    )
+    .join(' UNION ALL ')
+  const isOpen = async () => (await clickhouse.query(laterSql, { app_id, last_day, until_ms })).length === 0
+  if (!(await isOpen())) return read(days)
+  const answer = await read(windowDays({ since_ms, until_ms: Date.parse(last_day) + day_ms })!)
+  return (await isOpen()) ? answer : read(days)
+}
