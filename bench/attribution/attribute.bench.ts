@@ -4,7 +4,17 @@ import { consumers } from '@tributary/contracts/consumers'
 import { type Bench, type BenchRow, numberArgument, percentile, textArgument } from '../bench.ts'
 import { watchCpu } from '../process/driven-process.ts'
 import { openEmbedded, type WriterEngines } from '../writer/engines.ts'
-import { batchOf, click_step_ms, installOf, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
+import {
+  batchOf,
+  click_step_ms,
+  type InstallOf,
+  type Load,
+  liveInstallOf,
+  loadOf,
+  openAttributor,
+  spreadInstallOf,
+  storeClicks,
+} from './attributed.ts'
 
 /** Batches that are not measured: they open what stays open. */
 const warm_batches = 2
@@ -13,11 +23,12 @@ const warm_batches = 2
 export const bench: Bench = {
   name: 'attribute',
   title:
-    'attribute: facts to decisions, with clicks stored (--clicks 10000000 --batches 20 --installs 1000; --keep DIR keeps them for the next run)',
+    'attribute: facts to decisions, with clicks stored (--clicks 10000000 --batches 20 --installs 1000; --spread 1 takes installs from all over the time of the clicks, as a replay of days brings them, and not from the last minute; --keep DIR keeps them for the next run)',
   async run(args) {
     const most = numberArgument(args, 'clicks', 10_000_000)
     const batches = numberArgument(args, 'batches', 20)
     const installs = numberArgument(args, 'installs', 1000)
+    const installOf = numberArgument(args, 'spread', 0) === 0 ? liveInstallOf : spreadInstallOf
     const engines = await openEmbedded(1, textArgument(args, 'keep'))
     const rows: BenchRow[] = []
     try {
@@ -27,7 +38,7 @@ export const bench: Bench = {
       for (const clicks of [most / 10, most]) {
         await storeClicks(engines.clickhouse, { ...load, to: clicks })
         load.stored = Math.max(load.stored, clicks)
-        rows.push({ clicks: load.stored, ...(await measure(engines, { ...load, batches, installs })) })
+        rows.push({ clicks: load.stored, ...(await measure(engines, { ...load, batches, installs, installOf })) })
         load.decided += (batches + warm_batches) * installs
       }
     } finally {
@@ -48,7 +59,7 @@ export const bench: Bench = {
   },
 }
 
-type Measured = Load & { batches: number; installs: number }
+type Measured = Load & { batches: number; installs: number; installOf: InstallOf }
 
 async function measure({ clickhouse, broker }: WriterEngines, given: Measured): Promise<BenchRow> {
   const attributor = openAttributor({ clickhouse, broker }, given.app_id)
@@ -58,7 +69,7 @@ async function measure({ clickhouse, broker }: WriterEngines, given: Measured): 
     if (n === warm_batches) cpuSeconds = watchCpu()
     const from = given.stored + given.decided + n * given.installs
     const batch = batchOf(
-      Array.from({ length: given.installs }, (_, at) => installOf(given, from + at)),
+      Array.from({ length: given.installs }, (_, at) => given.installOf(given, from + at)),
       from,
     )
     const begun = performance.now()

@@ -3,7 +3,7 @@ import type { Broker } from '@tributary/broker/broker'
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
 import type { Found, InstallFact } from '@tributary/contracts/attribution/found'
 import { consumers } from '@tributary/contracts/consumers'
-import { hour_ms } from '@tributary/contracts/limits'
+import { day_ms, hour_ms } from '@tributary/contracts/limits'
 import { clickhouseLookups } from '@tributary/deciding/lookups/clickhouse-lookups'
 import { noTombstones } from '@tributary/domain/erasure/tombstones'
 import { installAttributor } from '@tributary/install-attributor/install-attributor'
@@ -121,24 +121,48 @@ export function batchOf(installs: readonly InstallFact[], from: number): Batch<F
   }
 }
 
-/** Every second install clicked an hour ago, and some of these three; the others have devices that nobody has seen. */
-export function installOf({ app_id, begin_ms, stored }: Load, n: number): InstallFact {
-  const clicked = (n * 104_729) % stored
-  const installed_at_ms =
-    n % 2 === 0
-      ? clickedAt(clicked, begin_ms) + (n % 40 === 0 ? 3 : 1) * hour_ms
-      : clickedAt(stored, begin_ms) - (n % 60_000)
+/** Makes the `n`th install. Every second one clicked before; the others have devices that nobody has seen. */
+export type InstallOf = (load: Load, n: number) => InstallFact
+
+/** Installs that come as their clicks came, all over the time of these: clicked an hour before, and some three, as in a replay of days. */
+export const spreadInstallOf: InstallOf = (load, n) => {
+  const clicked = (n * 104_729) % load.stored
+  const installed_at_ms = clickedAt(clicked, load.begin_ms) + (n % 40 === 0 ? 3 : 1) * hour_ms
+  return factOf(load, n, n % 2 === 0 ? { clicked, installed_at_ms } : justNow(load, n))
+}
+
+/** Installs of the last minute: of 100 with a click 75 clicked within the hour before, 20 within a day, and 5 within the window of a week. */
+export const liveInstallOf: InstallOf = (load, n) => {
+  if (n % 2 === 1) return factOf(load, n, justNow(load, n))
+  const percent = (Math.imul(n, 0x9e3779b1) >>> 16) % 100
+  const longest_ms = percent < 75 ? hour_ms : percent < 95 ? day_ms : 7 * day_ms
+  // The minute of the installs comes after the newest click. The product is a safe integer.
+  const age_ms = ((n % 1_000_000) * 7_654_321_987) % longest_ms
+  const clicked = Math.max(0, load.stored - 1 - Math.floor(age_ms / click_step_ms))
+  return factOf(load, n, { ...justNow(load, n), clicked })
+}
+
+const justNow = ({ begin_ms, stored }: Load, n: number) => ({
+  installed_at_ms: clickedAt(stored, begin_ms) + (n % 60_000),
+})
+
+function factOf(
+  { app_id }: Load,
+  n: number,
+  { installed_at_ms, clicked }: { installed_at_ms: number; clicked?: number },
+): InstallFact {
+  const isKnown = clicked !== undefined
   return {
     ...{ kind: 'install', v: 1, company_id: 'co_bench', app_id, install_uuid: randomUUID(), installed_at_ms },
     ...{ received_at_ms: installed_at_ms, event_name: 'app_install', is_sdk: true, platform: 'android' },
     place: { topic: 'events.accepted.v1@bench', partition: 0, offset: n, index: 0 },
     ...{
-      ip: n % 2 === 0 ? addressOf(clicked) : `192.168.${(n >> 8) & 255}.${n & 255}`,
+      ip: isKnown ? addressOf(clicked) : `192.168.${(n >> 8) & 255}.${n & 255}`,
       os_major: 15,
       model: null,
       user_id: `user-${n}`,
     },
-    device_hashes: [n % 2 === 0 ? deviceOf(clicked) : `new-${n}`],
+    device_hashes: [isKnown ? deviceOf(clicked) : `new-${n}`],
     ...{ referrer: null, named_click: null, referrer_click_server_s: null, install_begin_server_s: null },
   }
 }

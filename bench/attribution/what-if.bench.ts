@@ -16,7 +16,15 @@ import { type Bench, type BenchRow, numberArgument, textArgument } from '../benc
 import { watchCpu } from '../process/driven-process.ts'
 import { watchMemory } from '../process/peak-memory.ts'
 import { openEmbedded } from '../writer/engines.ts'
-import { batchOf, click_step_ms, installOf, type Load, loadOf, openAttributor, storeClicks } from './attributed.ts'
+import {
+  batchOf,
+  click_step_ms,
+  type Load,
+  loadOf,
+  openAttributor,
+  spreadInstallOf,
+  storeClicks,
+} from './attributed.ts'
 
 /** The route has the same. */
 const [page_installs, batch_installs] = [1000, 2000]
@@ -95,7 +103,9 @@ async function decideAll(
   installs: number,
 ): Promise<void> {
   const attributor = openAttributor(engines, load.app_id)
-  const all = Array.from({ length: Math.max(0, installs - load.decided) }, (_, n) => installOf(load, load.decided + n))
+  const all = Array.from({ length: Math.max(0, installs - load.decided) }, (_, n) =>
+    spreadInstallOf(load, load.decided + n),
+  )
   all.sort(byInstall)
   for (let at = 0; at < all.length; at += decided_at_once)
     await attributor.handle(batchOf(all.slice(at, at + decided_at_once), load.decided + at))

@@ -34,9 +34,11 @@ const dayOf = (ms: string) => `toDate(fromUnixTimestamp64Milli(toInt64(${ms}), '
 const pick = (values: readonly string[], at: string) =>
   `arrayElement([${values.map((value) => `'${value}'`).join(', ')}], toUInt32(${at}) + 1)`
 
-/** A time on the day with this number. The last day is not over. */
-const timeOn = (day: string, of: string, salt: string) =>
-  `toInt64(${first_ms} + ${day} * ${day_ms} + ${draw(of, salt, `if(${day} < ${days - 1}, ${day_ms}, ${now_ms % day_ms})`)})`
+/** A time on day number `day`, on the last one before `now_ms`. */
+function timeOn(day: string, of: string, salt: string): string {
+  const length_ms = `if(${day} < ${days - 1}, ${day_ms}, ${now_ms % day_ms})`
+  return `toInt64(${first_ms} + ${day} * ${day_ms} + ${draw(of, salt, length_ms)})`
+}
 const installedAt = (k: string, perDay: number) => timeOn(`intDiv(${k}, ${perDay})`, k, 'installed')
 
 /** The days of an app that are filled. */

@@ -14,6 +14,8 @@ export interface Filled {
   large: BenchApp
   tenth: BenchApp
   settle_s: number
+  /** All events are dated before it. */
+  until_ms: number
 }
 
 /** A fill that is not over. */
@@ -23,10 +25,13 @@ interface Filling {
   days: Record<string, number>
 }
 
-/** The apps of a folder that a run has kept; null when it is not filled to its end. */
+/** The apps of a folder that a run has kept; null when it is not filled to its end. Throws for one that an older version filled otherwise. */
 export function findFilled(kept: string): Filled | null {
   const note = join(kept, 'filled.json')
-  return existsSync(note) ? JSON.parse(readFileSync(note, 'utf8')) : null
+  if (!existsSync(note)) return null
+  const filled: Filled = JSON.parse(readFileSync(note, 'utf8'))
+  if (filled.until_ms !== now_ms) throw new Error(`${kept} has events behind the windows of now: fill another folder`)
+  return filled
 }
 
 /**
@@ -74,7 +79,7 @@ export async function fillOnce(
   })
   console.info(`settled in ${settle_s} s`)
   const [large, tenth] = filling.apps
-  const made = { large: large!, tenth: tenth!, settle_s }
+  const made: Filled = { large: large!, tenth: tenth!, settle_s, until_ms: now_ms }
   write('filled.json', made)
   return made
 }

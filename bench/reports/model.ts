@@ -15,7 +15,10 @@ export const small_share = 0.001
 export const days = 366
 /** Midnight of the first day with data. */
 export const first_ms = Date.UTC(2025, 6, 1)
-/** When reports are requested: in the middle of the last day, so that both edges of a window are partly covered days. Nothing is dated later. */
+/**
+ * When reports are requested: in the middle of the last day, so that windows have partly covered days at both ends. Nothing is dated later,
+ * as in a live product.
+ */
 export const now_ms = first_ms + (days - 1) * day_ms + 15 * 3_600_000
 
 export const partners = Array.from({ length: 12 }, (_, n) => `partner_${String(n).padStart(2, '0')}`)

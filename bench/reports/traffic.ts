@@ -72,8 +72,9 @@ export async function startTraffic(clickhouse: Clickhouse, options: TrafficOptio
 }
 
 /**
- * How old an event is when it arrives, in milliseconds from 1 on, as phones have it: of 100 events 95 a minute at most, 4 three days, and one 90 days. Payments are
- * every 50th event, of which a product modulo 100 makes none late: its high bits decide.
+ * How old an event is when it arrives, in milliseconds, as phones have it: of 100 events 95 a minute at most, 4 three days, and one 90 days.
+ * None is dated `now_ms`, which a window until now leaves out. Payments are every 50th event, of which a product modulo 100 makes none late:
+ * its high bits decide.
  */
 function ageOf(n: number): number {
   const percent = (Math.imul(n, 0x9e3779b1) >>> 16) % 100

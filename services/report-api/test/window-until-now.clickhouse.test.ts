@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { ReportName } from '@tributary/contracts/reports'
+import { createSettler } from '@tributary/tables/settled/settler'
 import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/engines/insert-verdicts'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
+import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openReports, type Reports } from './report-stage.ts'
 
@@ -9,7 +11,6 @@ const hour_ms = 3_600_000
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 const now_ms = march(4, 12 * hour_ms)
 const window = { since_ms: march(1, 6 * hour_ms), until_ms: now_ms }
-const names = ['events', 'revenue', 'ltv'] as const satisfies ReportName[]
 
 let reports: Reports
 beforeAll(async () => {
@@ -17,68 +18,74 @@ beforeAll(async () => {
 })
 afterAll(() => reports.close())
 
-/** An install at a time, an event of it and a payment. */
+/** Stores an install of a time, an event of it and a payment of 5 USD. */
 async function write(app_id: string, at_ms: number) {
   const install_uuid = randomUUID()
-  const of_install = { app_id, install_uuid, ts_ms: at_ms }
+  const of_install = { app_id, install_uuid, ts_ms: at_ms, received_at_ms: at_ms }
   const money = { event_name: 'purchase', revenue_micros: '5000000', currency: 'USD' }
-  const facts = { reinstall: false, flagged: false, pending: false }
-  const decision: TestDecision = {
-    install_uuid,
-    installed_at_ms: at_ms,
-    partner: 'organic',
-    attribution_type: 'organic',
-    ...facts,
-  }
-  await reports.clickhouse.insertEvents(
-    [testEventRow(of_install), testEventRow({ ...of_install, ...money })],
-    randomUUID(),
-  )
+  const verdict = { partner: 'organic', attribution_type: 'organic', reinstall: false, flagged: false, pending: false }
+  const decision: TestDecision = { install_uuid, installed_at_ms: at_ms, ...verdict }
+  const events = [testEventRow({ ...of_install, event_name: 'open' }), testEventRow({ ...of_install, ...money })]
   await insertInstalls(reports.clickhouse, installRows(app_id, [decision]), randomUUID())
+  await reports.clickhouse.insertEvents(events, randomUUID())
 }
 
-const rowsOf = async (name: ReportName, app_id: string) => (await reports.ask(name, app_id, window)).rows
+/** An app with installs of March 2 and 4, of which all but the last came before everything was settled. */
+async function settledApp() {
+  const app_id = randomUUID()
+  for (const at_ms of [march(2), march(4)]) await write(app_id, at_ms)
+  await createSettler({ clickhouse: reports.clickhouse, logger: pino({ level: 'silent' }) })({ quiet_ms: 0 })
+  await write(app_id, now_ms - 1)
+  return app_id
+}
 
-/** The rows of a report, while `write` runs before the n-th statement of it; null when it has fewer statements. */
-async function rowsWhile(name: ReportName, app_id: string, n: number, write: () => Promise<void>) {
+/** The rows of a report with the whole days that it read last, while `arrive` runs before its statement number `n`, from 0. */
+async function ask(name: ReportName, app_id: string, n?: number, arrive?: () => Promise<void>) {
   const { clickhouse } = reports
   const { query } = clickhouse
-  let at = 0
+  let sent = 0
+  let whole_to: unknown
   clickhouse.query = async (...given: Parameters<typeof query>) => {
-    if (at++ === n) await write()
+    if (sent++ === n) await arrive?.()
+    whole_to = (given[1] as { whole_to?: string }).whole_to ?? whole_to
     return query(...given) as never
   }
   try {
-    const rows = await rowsOf(name, app_id)
-    return at > n ? rows : null
+    const { rows } = await reports.ask(name, app_id, window)
+    return { rows: rows as object[], whole_to, sent }
   } finally {
     clickhouse.query = query
   }
 }
 
-describe.each(names)('%s until now', (name) => {
-  test('has all of today, and nothing that is dated at its end or later', async () => {
-    const app_id = randomUUID()
-    for (const at_ms of [march(2), march(4), now_ms - 1]) await write(app_id, at_ms)
-    const rows = await rowsOf(name, app_id)
-    expect(rows.map(({ day }) => day)).toContain('2026-03-04')
+/** What each report says of March 4. */
+const expected = {
+  events: [
+    { day: '2026-03-04', event_name: 'open', events: 2, unique_installs: 2, revenue_usd: 0 },
+    { day: '2026-03-04', event_name: 'purchase', events: 2, unique_installs: 2, revenue_usd: 10 },
+  ],
+  revenue: [{ day: '2026-03-04', partner: 'organic', purchases: 2, paying: 2, revenue_usd: 10 }],
+  ltv: [{ day: '2026-03-04', partner: 'organic', installs: 2, revenue_usd: 10, d0_revenue_usd: 10 }],
+} satisfies Partial<Record<ReportName, object[]>>
+
+describe.each(Object.keys(expected) as (keyof typeof expected)[])('%s until now', (name) => {
+  test('has all of today, read as a whole day, and nothing that is dated at its end or later', async () => {
+    const app_id = await settledApp()
+    const { rows, whole_to } = await ask(name, app_id)
+    expect(rows.slice(-expected[name].length)).toMatchObject(expected[name])
+    expect(whole_to).toBe('2026-03-05')
     // A clock may be ahead.
-    await write(app_id, now_ms)
-    expect(await rowsOf(name, app_id)).toEqual(rows)
-    await write(app_id, march(5) - 1)
-    expect(await rowsOf(name, app_id)).toEqual(rows)
+    for (const at_ms of [now_ms, march(5) - 1]) {
+      await write(app_id, at_ms)
+      expect(await ask(name, app_id)).toMatchObject({ rows, whole_to: '2026-03-04' })
+    }
   })
 
   test('has nothing of what is dated so and comes while it is read, at whatever statement', async () => {
-    let n = 0
-    for (; ; n += 1) {
-      const app_id = randomUUID()
-      for (const at_ms of [march(2), march(4), now_ms - 1]) await write(app_id, at_ms)
-      const before = await rowsOf(name, app_id)
-      const rows = await rowsWhile(name, app_id, n, () => write(app_id, now_ms + n))
-      if (rows === null) break
-      expect(rows, `before statement ${n}`).toEqual(before)
+    const { rows, sent } = await ask(name, await settledApp())
+    for (let n = 0; n < sent; n += 1) {
+      const app_id = await settledApp()
+      expect((await ask(name, app_id, n, () => write(app_id, now_ms + n))).rows, `before statement ${n}`).toEqual(rows)
     }
-    expect(n).toBeGreaterThan(3)
   })
 })

@@ -75,10 +75,10 @@ describe('the replicated form of the migrations', () => {
       .flatMap((answer, index) => (answer === '' ? [] : [{ answer, statement: migrations[index]!.statement }]))
     for (const { answer, statement } of refused) {
       expect(answer).toMatch(/\(TABLE_IS_READ_ONLY\)$/)
-      expect(statement).toMatch(/ALTER TABLE \w+_v1 ON CLUSTER '\w+'\s+(ADD COLUMN|MODIFY SETTING)/)
+      expect(statement).toMatch(/ALTER TABLE \w+_v1 ON CLUSTER '\w+'\s+(ADD COLUMN|ADD INDEX|MODIFY SETTING)/)
     }
     expect(refused).toHaveLength(
-      migrations.filter(({ statement }) => /ADD COLUMN|MODIFY SETTING/.test(statement)).length,
+      migrations.filter(({ statement }) => /ADD COLUMN|ADD INDEX|MODIFY SETTING/.test(statement)).length,
     )
     const expected = [...schema.matchAll(/^CREATE (?:TABLE|MATERIALIZED VIEW) (\w+)/gm)].map(([, name]) => name)
     expect(made.map((line) => JSON.parse(line).name)).toEqual(

@@ -2,11 +2,11 @@ import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
 import { countedSql, isUnverified } from '@tributary/tables/settled/sql/money'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
+import { type Dated, readLastDayWhole } from '../last-day-whole.ts'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money/money.ts'
 import { findTakenMoney } from '../money/taken-money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
-import { readWholeEnd } from '../whole-end.ts'
 import {
   firstDayOf,
   partlyCoveredDays,
@@ -19,24 +19,25 @@ import {
 import { both, daysParams, findDays, momentsOf, windowSql } from '../window-rows.ts'
 
 /**
- * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never
- * both. `unique_installs` is read only for the rows of the page, because sets of installs are expensive to read. Those of a
- * day come from settled figures, those of a week or a month from sets. An edge in a day whose raw rows have expired takes the
- * whole day. Money counts by docs/rules.md#money-once. It is summed in
- * its own currency, then each row is converted to USD.
+ * Counts by period and event name. Whole UTC days come from roll-ups, partly covered ones from raw rows; a day is never both. A window until
+ * now takes its last day as whole (`readLastDayWhole`). `unique_installs` is read only for the rows of the page, because sets of installs
+ * are expensive to read. Those of a day come from settled figures, those of a week or a month from sets. An edge in a day whose raw rows have
+ * expired takes the whole day. Money counts by docs/rules.md#money-once. It is summed in its own currency, then each row is converted to USD.
  */
 export const eventsReport: Report<'events'> = async (sources, request) => {
   const { clickhouse } = sources
   const { app_id } = request
   const asked = windowDays(request)
   if (asked === null) return { rows: [], all_rows: 0, missing_rates: [] }
-  const { whole_days, ...days } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
-  const dated = [{ table: 'events_raw_v1', time_column: 'ts_ms' }]
-  const read = await readWholeEnd({ clickhouse, app_id, days, dated }, (days) => readPage(sources, request, days))
-  return { ...read, whole_days: whole_days ? days : undefined }
+  const { whole_days, ...window } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
+  const of_app = { clickhouse, app_id, window, dated }
+  const page = await readLastDayWhole(of_app, (covered) => readEvents(sources, request, covered))
+  return { ...page, whole_days: whole_days ? window : undefined }
 }
 
-async function readPage(
+const dated: Dated = { table: 'events_raw_v1', time_column: 'ts_ms' }
+
+async function readEvents(
   sources: ReportSources,
   { app_id, limit, offset, count_rows, count_uniques, filters, group }: ReportRequest,
   days: WindowDays,

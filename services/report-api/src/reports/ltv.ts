@@ -4,6 +4,7 @@ import { addDays } from '@tributary/tables/settled/days'
 import { isCounted } from '@tributary/tables/settled/sql/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/tables/settled/sql/money'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
+import { type Dated, readLastDayWhole } from '../last-day-whole.ts'
 import { factorsOf, factorsSql } from '../money/factors.ts'
 import {
   asLive,
@@ -19,7 +20,6 @@ import { findTakenMoney } from '../money/taken-money.ts'
 import { ofWindowSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
 import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
-import { readWholeEnd } from '../whole-end.ts'
 import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
 import {
   both,
@@ -38,12 +38,14 @@ import {
  * is too much to be added here.
  */
 export const ltvReport: Report<'ltv'> = async (sources, request) => {
-  const days = windowDays(request)
-  if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
+  const window = windowDays(request)
+  if (window === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { clickhouse } = sources
-  const dated = [{ table: 'installs_by_day_v1', time_column: 'installed_at_ms' }]
-  return readWholeEnd({ clickhouse, app_id: request.app_id, days, dated }, (days) => readLtv(sources, request, days))
+  const of_app = { clickhouse, app_id: request.app_id, window, dated }
+  return readLastDayWhole(of_app, (covered) => readLtv(sources, request, covered))
 }
+
+const dated: Dated = { table: 'installs_by_day_v1', time_column: 'installed_at_ms' }
 
 async function readLtv(
   sources: ReportSources,
