@@ -1,7 +1,7 @@
 import { day_ms } from '@tributary/contracts/limits'
 import { expect, test } from 'vitest'
-import { readLastDayWhole } from '../src/last-day-whole.ts'
-import { windowDays } from '../src/window-days.ts'
+import { readLastDayWhole } from '../../src/last-day-whole.ts'
+import { windowDays } from '../../src/window-days.ts'
 
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 const dated = { table: 'events_raw_v1', time_column: 'ts_ms' }

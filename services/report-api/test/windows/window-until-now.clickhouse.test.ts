@@ -5,7 +5,7 @@ import { insertInstalls, installRows, type TestDecision } from '@tributary/testi
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { pino } from 'pino'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openReports, type Reports } from './report-stage.ts'
+import { openReports, type Reports } from '../report-stage.ts'
 
 const hour_ms = 3_600_000
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms

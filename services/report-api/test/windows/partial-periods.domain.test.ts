@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { partialPeriods } from '../src/answers/partial-periods.ts'
+import { partialPeriods } from '../../src/answers/partial-periods.ts'
 
 const at = (day: string, ms = 0) => Date.parse(day) + ms
 
