@@ -1,38 +1,31 @@
 import type { Clickhouse } from '@tributary/clickhouse/clickhouse'
-import { day_ms } from '@tributary/contracts/limits'
-import { type WindowDays, windowDays } from './window-days.ts'
+import { addDays } from '@tributary/tables/settled/days'
+import type { WindowDays } from './window-days.ts'
 
 interface LastDayRequest {
   clickhouse: Pick<Clickhouse, 'query'>
   app_id: string
   window: WindowDays
-  /** The rows that the report counts, by the time that it counts them by. */
-  dated: Dated
-}
-
-/** A table with columns `app_id` and `day`, and the column of the time that the day is of. */
-export interface Dated {
-  table: string
-  time_column: string
 }
 
 /**
- * Reads a window that ends within a day as if it took this day to its end, if nothing of the day is dated at `until_ms` or later: so it is
- * with a window until now. Sums and settled figures hold whole days only. If such a row comes while `read` runs, the answer is dropped, and
- * `read` gets the exact window (docs/decisions/reports.md#a-window-until-now-takes-the-whole-day).
+ * Reads a window of events that ends within a day with this day among its whole days, if no event of it is dated at `until_ms` or later: so
+ * it is with a window until now. `until_ms` stays, for rows that have a time. If such an event comes while `read` runs, the answer is
+ * dropped, and `read` gets the window with the day partly covered (docs/decisions/reports.md#a-window-until-now-takes-the-whole-day).
  */
 export async function readLastDayWhole<Answer>(
-  { clickhouse, app_id, window, dated }: LastDayRequest,
+  { clickhouse, app_id, window }: LastDayRequest,
   read: (window: WindowDays) => Promise<Answer>,
 ): Promise<Answer> {
   const { last_day, since_ms, until_ms, edge_days } = window
-  const day_begin_ms = Date.parse(last_day)
   // A window that begins within the day covers a part of it in any case.
-  if (!edge_days.includes(last_day) || since_ms > day_begin_ms) return read(window)
-  const laterSql = `SELECT 1 AS later FROM ${dated.table}
-WHERE app_id = {app_id:String} AND day = {last_day:Date} AND ${dated.time_column} >= {until_ms:Int64} LIMIT 1`
+  if (!edge_days.includes(last_day) || since_ms > Date.parse(last_day)) return read(window)
   const hasLater = async () => (await clickhouse.query(laterSql, { app_id, last_day, until_ms })).length > 0
   if (await hasLater()) return read(window)
-  const answer = await read(windowDays({ since_ms, until_ms: day_begin_ms + day_ms })!)
+  const edges = edge_days.filter((day) => day !== last_day)
+  const answer = await read({ ...window, whole_to: addDays(last_day, 1), edge_days: edges })
   return (await hasLater()) ? read(window) : answer
 }
+
+const laterSql = `SELECT 1 AS later FROM events_raw_v1
+WHERE app_id = {app_id:String} AND day = {last_day:Date} AND ts_ms >= {until_ms:Int64} LIMIT 1`

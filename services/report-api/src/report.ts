@@ -9,7 +9,7 @@ import type { ReportPage, RequestedForm, RequestedRows } from './parameters.ts'
 
 const minute_ms = 60_000
 
-/** What a request asks of a report: the window, the page, and what its rows are of. */
+/** A request names the window, the page, and what the rows are of. */
 export interface ReportRequest extends ReportPage, RequestedRows, RequestedForm {
   /** From the server key, never from the request. */
   app_id: string

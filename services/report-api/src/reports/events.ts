@@ -1,8 +1,9 @@
+import { day_ms } from '@tributary/contracts/limits'
 import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
 import { countedSql, isUnverified } from '@tributary/tables/settled/sql/money'
 import { isTouched, isUntouched } from '@tributary/tables/settled/sql/uniques'
-import { type Dated, readLastDayWhole } from '../last-day-whole.ts'
+import { readLastDayWhole } from '../last-day-whole.ts'
 import { type Amount, convertMoney, findRates, lookupsOf, missingRates } from '../money/money.ts'
 import { findTakenMoney } from '../money/taken-money.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
@@ -30,14 +31,11 @@ export const eventsReport: Report<'events'> = async (sources, request) => {
   const asked = windowDays(request)
   if (asked === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { whole_days, ...window } = withWholeDays(asked, await findRawExpired(clickhouse, app_id, asked))
-  const of_app = { clickhouse, app_id, window, dated }
-  const page = await readLastDayWhole(of_app, (covered) => readEvents(sources, request, covered))
+  const page = await readLastDayWhole({ clickhouse, app_id, window }, (days) => readPage(sources, request, days))
   return { ...page, whole_days: whole_days ? window : undefined }
 }
 
-const dated: Dated = { table: 'events_raw_v1', time_column: 'ts_ms' }
-
-async function readEvents(
+async function readPage(
   sources: ReportSources,
   { app_id, limit, offset, count_rows, count_uniques, filters, group }: ReportRequest,
   days: WindowDays,
@@ -227,16 +225,25 @@ const pageRange = (period: string) => `${period} >= {page_first_day:Date} AND ${
     AND (${period} > {page_first_day:Date} OR event_name >= {page_first_name:String})
     AND (${period} < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-/** Counts a page of days: as they are settled, or from sets. */
+/**
+ * Counts a page of days: as they are settled, or from sets. A day that the window does not have to its end is counted from sets, also where
+ * it is read as whole: an erasure takes raw events before it ends settled figures, which nothing would find in between.
+ */
 async function countDays(sources: ReportSources, window: WindowDays & { app_id: string }, page: readonly CountRow[]) {
-  const { whole_from, whole_to, edge_days } = window
+  const { whole_from, whole_to, edge_days, last_day, until_ms } = window
   const shown = new Set(page.map(({ day }) => day))
   const whole = [...shown].filter((day) => day >= whole_from && day < whole_to)
-  const found = await findDays(sources, 'uniques', window.app_id, {
+  const { settled, live, ...rest } = await findDays(sources, 'uniques', window.app_id, {
     whole_from: whole[0] ?? whole_to,
     whole_to: addDays(whole.at(-1) ?? whole_to, whole.length > 0 ? 1 : 0),
     edge_days: edge_days.filter((day) => shown.has(day)),
   })
+  const hasEnd = (day: string) => day !== last_day || until_ms >= Date.parse(last_day) + day_ms
+  const found = {
+    ...rest,
+    settled: settled.filter(hasEnd),
+    live: [...live, ...settled.filter((day) => !hasEnd(day))],
+  }
   const sql = `
 SELECT toString(date) AS day, event_name, installs AS unique_installs
 FROM (${windowSql(found, 'uniques')}

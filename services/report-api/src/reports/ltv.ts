@@ -4,7 +4,6 @@ import { addDays } from '@tributary/tables/settled/days'
 import { isCounted } from '@tributary/tables/settled/sql/grown'
 import { ltvOfInstallsSql, ltvOfPaymentsSql } from '@tributary/tables/settled/sql/money'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { type Dated, readLastDayWhole } from '../last-day-whole.ts'
 import { factorsOf, factorsSql } from '../money/factors.ts'
 import {
   asLive,
@@ -19,8 +18,8 @@ import { grownDays, readGrown } from '../money/grown-money.ts'
 import { findTakenMoney } from '../money/taken-money.ts'
 import { ofWindowSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
-import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
-import { firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
+import { filterSql, type Report } from '../report.ts'
+import { firstDayOf, windowDays } from '../window-days.ts'
 import {
   both,
   daysParams,
@@ -37,21 +36,12 @@ import {
  * currencies of that money. The last one multiplies each amount by the rate of its day and adds up, since the money of a year
  * is too much to be added here.
  */
-export const ltvReport: Report<'ltv'> = async (sources, request) => {
-  const window = windowDays(request)
-  if (window === null) return { rows: [], all_rows: 0, missing_rates: [] }
-  const { clickhouse } = sources
-  const of_app = { clickhouse, app_id: request.app_id, window, dated }
-  return readLastDayWhole(of_app, (covered) => readLtv(sources, request, covered))
-}
-
-const dated: Dated = { table: 'installs_by_day_v1', time_column: 'installed_at_ms' }
-
-async function readLtv(
-  sources: ReportSources,
-  { app_id, limit, offset, count_rows, filters, group, days: requested }: ReportRequest,
-  known: WindowDays,
-) {
+export const ltvReport: Report<'ltv'> = async (
+  sources,
+  { app_id, limit, offset, count_rows, filters, group, days: requested, ...window },
+) => {
+  const known = windowDays(window)
+  if (known === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { clickhouse } = sources
   const { of_rows, ofVerdicts } = splitFilters(filters)
   const { passes } = filterSql(of_rows)

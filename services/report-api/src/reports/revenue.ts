@@ -3,15 +3,14 @@ import type { ReportRow } from '@tributary/contracts/reports'
 import { cameSince } from '@tributary/tables/settled/sql/grown'
 import { countedSql, grownMoneySql, isPurchase, moneyEventsSql } from '@tributary/tables/settled/sql/money'
 import type { FxLookup } from '@tributary/tenancy/fx-rates'
-import { type Dated, readLastDayWhole } from '../last-day-whole.ts'
 import { asLive, findMoneyDays, findSpentRates, type MoneyDay, settledOf } from '../money/find-money.ts'
 import { grownDays, readGrown } from '../money/grown-money.ts'
 import { type Amount, convertMoney, findRates, firstDays, lookupsOf, type RateOf } from '../money/money.ts'
 import { findTakenMoney } from '../money/taken-money.ts'
 import { ofPayersSql, splitFilters } from '../of-installs.ts'
 import { allRowsSql, queryPage } from '../query-page.ts'
-import { filterSql, type Report, type ReportRequest, type ReportSources } from '../report.ts'
-import { end_of_days, firstDayOf, type WindowDays, windowDays } from '../window-days.ts'
+import { filterSql, type Report } from '../report.ts'
+import { end_of_days, firstDayOf, windowDays } from '../window-days.ts'
 import {
   allLive,
   both,
@@ -28,22 +27,12 @@ import {
  * Money by period and partner (docs/rules.md#revenue-report). It is summed in its own currency, then each row is converted
  * to USD. The rates are looked up first, because whether an install pays depends on them.
  */
-export const revenueReport: Report<'revenue'> = async (sources, request) => {
-  const window = windowDays(request)
-  if (window === null) return { rows: [], all_rows: 0, missing_rates: [] }
-  const { clickhouse } = sources
-  const of_app = { clickhouse, app_id: request.app_id, window, dated }
-  return readLastDayWhole(of_app, (covered) => readRevenue(sources, request, covered))
-}
-
-/** Money that is cancelled or chosen later is copied from here. */
-const dated: Dated = { table: 'revenue_raw_v1', time_column: 'ts_ms' }
-
-async function readRevenue(
-  sources: ReportSources,
-  { app_id, limit, offset, count_rows, filters, group }: ReportRequest,
-  days: WindowDays,
-) {
+export const revenueReport: Report<'revenue'> = async (
+  sources,
+  { app_id, limit, offset, count_rows, filters, group, ...window },
+) => {
+  const days = windowDays(window)
+  if (days === null) return { rows: [], all_rows: 0, missing_rates: [] }
   const { clickhouse, fxRates } = sources
   const { of_rows, ofVerdicts } = splitFilters(filters)
   const { passes } = filterSql(of_rows)

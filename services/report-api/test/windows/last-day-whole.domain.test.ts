@@ -4,40 +4,42 @@ import { readLastDayWhole } from '../../src/last-day-whole.ts'
 import { windowDays } from '../../src/window-days.ts'
 
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
-const dated = { table: 'events_raw_v1', time_column: 'ts_ms' }
 
-/** The ends of the windows that are read; `later` says whether each look finds a row that is dated later. */
-async function endsOf({ since_ms = march(1, 5), until_ms }: { since_ms?: number; until_ms: number }, later: boolean[]) {
+/** What is read of March 4, in turn; `later` says whether each look finds an event that is dated later. */
+async function readOf({ since_ms = march(1, 5), until_ms }: { since_ms?: number; until_ms: number }, later: boolean[]) {
   const looks = [...later]
   const query = async <Row>() => {
     const found = looks.shift()
     if (found === undefined) throw new Error('one look too many')
     return found ? [{ later: 1 } as Row] : []
   }
-  const ends: number[] = []
+  const read: string[] = []
   const window = windowDays({ since_ms, until_ms })!
-  const answer = await readLastDayWhole({ clickhouse: { query }, app_id: 'a', window, dated }, async (covered) => {
-    expect(covered.since_ms).toBe(since_ms)
-    return ends.push(covered.until_ms)
+  const answer = await readLastDayWhole({ clickhouse: { query }, app_id: 'a', window }, async (days) => {
+    // Rows that have a time are bounded by it in any case.
+    expect(days).toMatchObject({ since_ms, until_ms })
+    const isWhole = days.whole_from <= '2026-03-04' && days.whole_to > '2026-03-04'
+    return read.push(isWhole ? 'whole' : days.edge_days.includes('2026-03-04') ? 'a part' : 'nothing')
   })
-  expect(answer).toBe(ends.length)
+  expect(answer).toBe(read.length)
   expect(looks).toEqual([])
-  return ends
+  return read
 }
 
 const noon = march(4, day_ms / 2)
 
-test('a window until now is read to the end of its day while nothing is dated later', async () => {
-  expect(await endsOf({ until_ms: noon }, [false, false])).toEqual([march(5)])
-  expect(await endsOf({ since_ms: march(4), until_ms: noon }, [false, false])).toEqual([march(5)])
+test('the last day of a window until now is read as whole while nothing is dated later', async () => {
+  expect(await readOf({ until_ms: noon }, [false, false])).toEqual(['whole'])
+  expect(await readOf({ since_ms: march(4), until_ms: noon }, [false, false])).toEqual(['whole'])
 })
 
-test('a window is read as it is when something is dated at its end or later, before it is read or meanwhile', async () => {
-  expect(await endsOf({ until_ms: noon }, [true])).toEqual([noon])
-  expect(await endsOf({ until_ms: noon }, [false, true])).toEqual([march(5), noon])
+test('a part of it is read when something is dated at the end of the window or later, before or meanwhile', async () => {
+  expect(await readOf({ until_ms: noon }, [true])).toEqual(['a part'])
+  expect(await readOf({ until_ms: noon }, [false, true])).toEqual(['whole', 'a part'])
 })
 
 test('a window until midnight, and one within a day, needs no look', async () => {
-  expect(await endsOf({ until_ms: march(4) }, [])).toEqual([march(4)])
-  expect(await endsOf({ since_ms: march(4, 1), until_ms: noon }, [])).toEqual([noon])
+  expect(await readOf({ until_ms: march(4) }, [])).toEqual(['nothing'])
+  expect(await readOf({ until_ms: march(5) }, [])).toEqual(['whole'])
+  expect(await readOf({ since_ms: march(4, 1), until_ms: noon }, [])).toEqual(['a part'])
 })

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import type { ReportName } from '@tributary/contracts/reports'
+import { type EventRow, revenueRowColumns } from '@tributary/contracts/rows'
 import { createSettler } from '@tributary/tables/settled/settler'
-import { insertInstalls, installRows, type TestDecision } from '@tributary/testing/engines/insert-verdicts'
 import { testEventRow } from '@tributary/testing/engines/test-clickhouse'
 import { pino } from 'pino'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openReports, type Reports } from '../report-stage.ts'
 
 const hour_ms = 3_600_000
@@ -12,57 +11,25 @@ const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 const now_ms = march(4, 12 * hour_ms)
 const window = { since_ms: march(1, 6 * hour_ms), until_ms: now_ms }
 
-/** More than any of the reports has statements. */
-const statements_max = 10
-
 let reports: Reports
-const newApps = () => Array.from({ length: statements_max + 2 }, () => randomUUID())
-/** Apps with installs of March 2 and 4. Those of `revenue` were settled before the last one came. */
-const apps = { events: newApps(), revenue: newApps(), ltv: newApps() }
 beforeAll(async () => {
   reports = await openReports({ rateOf: () => null, now: () => now_ms })
-  for (const at_ms of [march(2), march(4)]) await write(apps.revenue, at_ms)
-  await settleMoney()
-  for (const at_ms of [march(2), march(4)]) await write([...apps.events, ...apps.ltv], at_ms)
-  await write(Object.values(apps).flat(), now_ms - 1)
 })
 afterAll(() => reports.close())
 
-/** Settles the money, and ends with the next figure: others of a day that is not over are live in any case. */
-async function settleMoney() {
-  const over = new AbortController()
-  const settle = createSettler({
-    clickhouse: reports.clickhouse,
-    logger: pino({ level: 'silent' }),
-    onSettled: (figure) => figure !== 'money' && over.abort(),
+const purchase = (app_id: string, ts_ms: number): EventRow =>
+  testEventRow({
+    ...{ app_id, install_uuid: `i${ts_ms}`, ts_ms },
+    ...{ event_name: 'purchase', revenue_micros: '5000000', currency: 'USD' },
   })
-  await settle({ quiet_ms: 0, from: { figure: 'money', after: null }, signal: over.signal })
-}
-
-/** Stores an install of a time in each app, an event of it and a payment of 5 USD. */
-async function write(app_ids: readonly string[], at_ms: number) {
-  const verdict = { partner: 'organic', attribution_type: 'organic', reinstall: false, flagged: false, pending: false }
-  const money = { event_name: 'purchase', revenue_micros: '5000000', currency: 'USD' }
-  const all = app_ids.map((app_id) => {
-    const install_uuid = randomUUID()
-    const of_install = { app_id, install_uuid, ts_ms: at_ms, received_at_ms: at_ms }
-    const decision: TestDecision = { install_uuid, installed_at_ms: at_ms, ...verdict }
-    const events = [testEventRow({ ...of_install, event_name: 'open' }), testEventRow({ ...of_install, ...money })]
-    return { installs: installRows(app_id, [decision]), events }
-  })
-  await insertInstalls(
-    reports.clickhouse,
-    all.flatMap(({ installs }) => installs),
+const write = (app_id: string, ...times: readonly number[]) =>
+  reports.clickhouse.insertEvents(
+    times.map((ts_ms) => purchase(app_id, ts_ms)),
     randomUUID(),
   )
-  await reports.clickhouse.insertEvents(
-    all.flatMap(({ events }) => events),
-    randomUUID(),
-  )
-}
 
-/** The rows of a report with the whole days that it read last, while `arrive` runs before its statement number `n`, from 0. */
-async function ask(name: ReportName, app_id: string, n?: number, arrive?: () => Promise<void>) {
+/** The rows of `events` of March 4, and how it was read last, while `arrive` runs before the statement number `n`, from 0. */
+async function ask(app_id: string, n?: number, arrive?: () => Promise<void>) {
   const { clickhouse } = reports
   const { query } = clickhouse
   let sent = 0
@@ -73,44 +40,69 @@ async function ask(name: ReportName, app_id: string, n?: number, arrive?: () => 
     return query(...given) as never
   }
   try {
-    const { rows } = await reports.ask(name, app_id, window)
-    return { rows: rows as object[], whole_to, sent }
+    const { rows } = await reports.ask('events', app_id, window)
+    return { rows: rows.filter(({ day }) => day === '2026-03-04'), whole_to, sent }
   } finally {
     clickhouse.query = query
   }
 }
 
-/** What each report says of March 4. */
-const expected = {
-  events: [
-    { day: '2026-03-04', event_name: 'open', events: 2, unique_installs: 2, revenue_usd: 0 },
-    { day: '2026-03-04', event_name: 'purchase', events: 2, unique_installs: 2, revenue_usd: 10 },
-  ],
-  revenue: [{ day: '2026-03-04', partner: 'organic', purchases: 2, revenue_usd: 10, arppu_usd: 5 }],
-  ltv: [{ day: '2026-03-04', partner: 'organic', installs: 2, revenue_usd: 10, d0_revenue_usd: 10 }],
-} satisfies Partial<Record<ReportName, object[]>>
+const row = (purchases: number) => ({
+  ...{ day: '2026-03-04', event_name: 'purchase' },
+  ...{ events: purchases, unique_installs: purchases, revenue_usd: 5 * purchases },
+})
 
-describe.each(Object.keys(expected) as (keyof typeof expected)[])('%s until now', (name) => {
-  test('has all of today, read as a whole day, and nothing that is dated at its end or later', async () => {
-    const app_id = apps[name].pop()!
-    const { rows, whole_to } = await ask(name, app_id)
-    expect(rows.slice(-expected[name].length)).toMatchObject(expected[name])
-    expect(whole_to).toBe('2026-03-05')
-    // A clock may be ahead.
-    for (const at_ms of [now_ms, march(5) - 1]) {
-      await write([app_id], at_ms)
-      expect(await ask(name, app_id)).toMatchObject({ rows, whole_to: '2026-03-04' })
-    }
-  })
+test('events until now have all of today, read as a whole day, and nothing that is dated at its end or later', async () => {
+  const app_id = randomUUID()
+  await write(app_id, march(2), march(4), now_ms - 1)
+  expect(await ask(app_id)).toMatchObject({ rows: [row(2)], whole_to: '2026-03-05' })
+  // A clock may be ahead.
+  for (const ts_ms of [now_ms, march(5) - 1]) {
+    await write(app_id, ts_ms)
+    expect(await ask(app_id)).toMatchObject({ rows: [row(2)], whole_to: '2026-03-04' })
+  }
+})
 
-  test('has nothing of what is dated so and comes while it is read, at whatever statement', async () => {
-    const { rows, sent } = await ask(name, apps[name].pop()!)
-    expect(sent).toBeLessThanOrEqual(statements_max)
-    for (let n = 0; n < sent; n += 1) {
-      const app_id = apps[name].pop()!
-      expect((await ask(name, app_id, n, () => write([app_id], now_ms + n))).rows, `before statement ${n}`).toEqual(
-        rows,
-      )
-    }
+test('events until now have nothing of what is dated so and comes while they are read, at whatever statement', async () => {
+  const app_id = randomUUID()
+  await write(app_id, now_ms - 1)
+  const { sent } = await ask(app_id)
+  for (let n = 0; n < sent; n += 1) {
+    const app_id = randomUUID()
+    await write(app_id, now_ms - 1)
+    const { rows } = await ask(app_id, n, () => write(app_id, now_ms + n))
+    expect(rows, `before statement ${n}`).toEqual([row(1)])
+  }
+})
+
+test('events until now have nothing of what is dated so while it is erased, after whatever step', async () => {
+  const { clickhouse } = reports
+  const app_id = randomUUID()
+  await write(app_id, now_ms - 1, now_ms + 5)
+  const late = `app_id = '${app_id}' AND install_uuid = 'i${now_ms + 5}'`
+  // The store says that the later purchase brought 7 USD.
+  const money = revenueRowColumns.join(', ')
+  await clickhouse.command(
+    `INSERT INTO revenue_cancelled_v1 (${money}) SELECT ${money} FROM revenue_raw_v1 WHERE ${late}`,
+  )
+  const place =
+    'app_id, day, install_uuid, event_key, topic, partition, offset, ts_ms, correction_ms, install_key, event_name'
+  await clickhouse.command(
+    `INSERT INTO revenue_chosen_v1 (${place}, received_at_ms, dated_at_ms, counts, currency, amount_micros, price_source, reused, version)
+     SELECT ${place}, received_at_ms, received_at_ms, 1, 'USD', 7000000, 'store', 0, 1 FROM revenue_raw_v1 WHERE ${late}`,
+  )
+  await createSettler({ clickhouse, logger: pino({ level: 'silent' }) })({ quiet_ms: 0 })
+  expect((await ask(app_id)).rows).toEqual([row(1)])
+  // The order of `carryOut` of the eraser: counters, raw events, money, copies of money. Settled figures end last.
+  const counted = { app_id, day: '2026-03-04', event_name: 'purchase', currency: 'USD', batch: randomUUID() }
+  const counters = { ...counted, received_day: '2026-03-04', events: 1, revenue_micros: '5000000', done: 0 }
+  await clickhouse.insert({
+    ...{ table: 'erased_events_v1', columns: Object.keys(counters), token: randomUUID() },
+    lines: JSON.stringify(Object.values(counters)),
   })
+  expect((await ask(app_id)).rows, 'counters').toEqual([row(1)])
+  for (const table of ['events_raw_v1', 'revenue_raw_v1', 'revenue_cancelled_v1', 'revenue_chosen_v1']) {
+    await clickhouse.command(`DELETE FROM ${table} WHERE ${late} SETTINGS lightweight_deletes_sync = 2`)
+    expect((await ask(app_id)).rows, `delete ${table}`).toEqual([row(1)])
+  }
 })
