@@ -12,6 +12,8 @@ import type { InstallRange, KeyedFact, Lookups } from './lookups/lookups.ts'
 
 /** Installs of a network before one that are opened to count those that count: more than enough for the flag. */
 const opened_max = 4 * burst_installs_max
+/** The newest of them are opened first, as nearly all count. */
+const opened_first = Math.ceil(1.25 * burst_installs_max)
 
 /** Facts of one user that are looked at for its aliases: of a user with more, each install is one of many anyway. */
 const user_facts_max = 200
@@ -65,18 +67,36 @@ export async function findNeighbours(
     newestBefore(inNetwork.get(networkKey(ip!)) ?? [], received_at_ms, install_uuid)
   const pause = createPauses()
   const others = new Set<string>()
+  const bursting: { install: InstallFact; inHour: readonly string[] }[] = []
   for (const of of own.values()) {
     await pause()
     for (const fact of of) for (const id of [...before(fact), ...after(fact)]) if (!own.has(id)) others.add(id)
     const install = installOf(of)
     if (install === null || !isJudged(install)) continue
-    const bursting = nearest(install)
-    if (bursting.length >= burst_installs_max) for (const id of bursting) if (!own.has(id)) others.add(id)
+    const inHour = nearest(install)
+    if (inHour.length < burst_installs_max) continue
+    bursting.push({ install, inHour })
+    for (const id of inHour.slice(0, opened_first)) if (!own.has(id)) others.add(id)
   }
   for (const id of pushedOut.flatMap(after)) if (!own.has(id)) others.add(id)
   // An alias of a neighbour makes a reinstall of an install of the batch that names its user, and nothing else.
   const user_keys = [...new Set(facts.flatMap((fact) => (fact.kind === 'install' ? userKeys(fact) : [])))]
   const all = new Map([...own, ...(await lookups.facts(app_id, [...others], { user_keys }))])
+  const countBefore = (install: InstallFact, uuids: readonly string[]) => {
+    let count = 0
+    for (const id of uuids) {
+      if (isBefore(all.get(id), install, networkKey)) count += 1
+      if (count === burst_installs_max) break
+    }
+    return count
+  }
+  const older = new Set<string>()
+  for (const { install, inHour } of bursting) {
+    await pause()
+    if (countBefore(install, inHour) === burst_installs_max) continue
+    for (const id of inHour) if (!all.has(id)) older.add(id)
+  }
+  for (const [id, of] of await lookups.facts(app_id, [...older], { user_keys })) all.set(id, of)
   return {
     facts: all,
     sharingBefore: (install) => [...new Set(before(install))],
@@ -86,9 +106,7 @@ export async function findNeighbours(
     before(install) {
       if (!isJudged(install)) return 0
       const uuids = nearest(install)
-      return uuids.length < burst_installs_max
-        ? uuids.length
-        : uuids.filter((id) => isBefore(all.get(id), install, networkKey)).length
+      return uuids.length < burst_installs_max ? uuids.length : countBefore(install, uuids)
     },
     after(install) {
       if (!isJudged(install)) return []
