@@ -36,7 +36,14 @@ export async function loadOf(clickhouse: Clickhouse, begin_ms: number): Promise<
 }
 
 const deviceOf = (n: number): string => `device-${n}`
-const addressOf = (n: number): string => `10.${(n >> 16) & 255}.${(n >> 8) & 255}.${n & 255}`
+/** Odd, so that no two of 2^24 numbers share an address, and those of a minute lie in many networks. */
+const address_step = 10_000_019
+const addresses = 2 ** 24
+/** The `n`th address of a first byte. */
+function addressOf(n: number, first = 10): string {
+  const at = (n * address_step) % addresses
+  return [first, at >> 16, (at >> 8) & 255, at & 255].join('.')
+}
 const clickedAt = (n: number, begin_ms: number): number => begin_ms + n * click_step_ms
 
 /** Most of a click, as `clicks_raw_v1` holds it: `@` stands for its number, `#` for what the engine works out. */
@@ -56,7 +63,7 @@ export async function storeClicks(
 ): Promise<void> {
   const ms = `(${begin_ms} + n * ${click_step_ms})`
   const hex = `lower(leftPad(hex(toUInt64(${ms})), 12, '0'))`
-  const ip = `concat('10.', toString(bitAnd(bitShiftRight(n, 16), 255)), '.', toString(bitAnd(bitShiftRight(n, 8), 255)), '.', toString(bitAnd(n, 255)))`
+  const ip = `IPv4NumToString(toUInt32(10 * ${addresses} + (n * ${address_step}) % ${addresses}))`
   const device = `concat('device-', toString(n))`
   const key = (kind: string, value: string) =>
     `reinterpretAsUInt64(reverse(substring(SHA256(concat('${kind}', char(0), ${value})), 1, 8)))`
@@ -157,7 +164,7 @@ function factOf(
     ...{ received_at_ms: installed_at_ms, event_name: 'app_install', is_sdk: true, platform: 'android' },
     place: { topic: 'events.accepted.v1@bench', partition: 0, offset: n, index: 0 },
     ...{
-      ip: isKnown ? addressOf(clicked) : `192.168.${(n >> 8) & 255}.${n & 255}`,
+      ip: isKnown ? addressOf(clicked) : addressOf(n, 11),
       os_major: 15,
       model: null,
       user_id: `user-${n}`,
