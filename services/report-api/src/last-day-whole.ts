@@ -9,9 +9,10 @@ interface LastDayRequest {
 }
 
 /**
- * Reads a window of events that ends within a day with this day among its whole days, if no event of it is dated at `until_ms` or later: so
- * it is with a window until now. `until_ms` stays, for rows that have a time. If such an event comes while `read` runs, the answer is
- * dropped, and `read` gets the window with the day partly covered (docs/decisions/reports.md#a-window-until-now-takes-the-whole-day).
+ * Reads a window of events that ends within a day with this day among its whole days, if no event of it is dated at `until_ms` or later and
+ * none was erased: so it is with most windows until now. `until_ms` stays, for rows that have a time. If that changes while `read` runs, the
+ * answer is dropped, and `read` gets the window with the day partly covered
+ * (docs/decisions/reports.md#a-window-until-now-takes-the-whole-day).
  */
 export async function readLastDayWhole<Answer>(
   { clickhouse, app_id, window }: LastDayRequest,
@@ -20,12 +21,17 @@ export async function readLastDayWhole<Answer>(
   const { last_day, since_ms, until_ms, edge_days } = window
   // A window that begins within the day covers a part of it in any case.
   if (!edge_days.includes(last_day) || since_ms > Date.parse(last_day)) return read(window)
-  const hasLater = async () => (await clickhouse.query(laterSql, { app_id, last_day, until_ms })).length > 0
-  if (await hasLater()) return read(window)
+  const hasOthers = async () => (await clickhouse.query(othersSql, { app_id, last_day, until_ms })).length > 0
+  if (await hasOthers()) return read(window)
   const edges = edge_days.filter((day) => day !== last_day)
   const answer = await read({ ...window, whole_to: addDays(last_day, 1), edge_days: edges })
-  return (await hasLater()) ? read(window) : answer
+  return (await hasOthers()) ? read(window) : answer
 }
 
-const laterSql = `SELECT 1 AS later FROM events_raw_v1
-WHERE app_id = {app_id:String} AND day = {last_day:Date} AND ts_ms >= {until_ms:Int64} LIMIT 1`
+/** Events of the day that sums of it hold, or held, and the window does not. */
+const othersSql = `
+SELECT 1 AS other FROM (
+  SELECT 1 FROM events_raw_v1 WHERE app_id = {app_id:String} AND day = {last_day:Date} AND ts_ms >= {until_ms:Int64} LIMIT 1
+  UNION ALL
+  SELECT 1 FROM erased_events_v1 WHERE app_id = {app_id:String} AND day = {last_day:Date} LIMIT 1
+)`

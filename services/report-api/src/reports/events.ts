@@ -1,4 +1,3 @@
-import { day_ms } from '@tributary/contracts/limits'
 import { newestMark } from '@tributary/tables/events/raw-expired'
 import { addDays, daysBetween } from '@tributary/tables/settled/days'
 import { countedSql, isUnverified } from '@tributary/tables/settled/sql/money'
@@ -225,25 +224,16 @@ const pageRange = (period: string) => `${period} >= {page_first_day:Date} AND ${
     AND (${period} > {page_first_day:Date} OR event_name >= {page_first_name:String})
     AND (${period} < {page_last_day:Date} OR event_name <= {page_last_name:String})`
 
-/**
- * Counts a page of days: as they are settled, or from sets. A day that the window does not have to its end is counted from sets, also where
- * it is read as whole: an erasure takes raw events before it ends settled figures, which nothing would find in between.
- */
+/** Counts a page of days: as they are settled, or from sets. */
 async function countDays(sources: ReportSources, window: WindowDays & { app_id: string }, page: readonly CountRow[]) {
-  const { whole_from, whole_to, edge_days, last_day, until_ms } = window
+  const { whole_from, whole_to, edge_days } = window
   const shown = new Set(page.map(({ day }) => day))
   const whole = [...shown].filter((day) => day >= whole_from && day < whole_to)
-  const { settled, live, ...rest } = await findDays(sources, 'uniques', window.app_id, {
+  const found = await findDays(sources, 'uniques', window.app_id, {
     whole_from: whole[0] ?? whole_to,
     whole_to: addDays(whole.at(-1) ?? whole_to, whole.length > 0 ? 1 : 0),
     edge_days: edge_days.filter((day) => shown.has(day)),
   })
-  const hasEnd = (day: string) => day !== last_day || until_ms >= Date.parse(last_day) + day_ms
-  const found = {
-    ...rest,
-    settled: settled.filter(hasEnd),
-    live: [...live, ...settled.filter((day) => !hasEnd(day))],
-  }
   const sql = `
 SELECT toString(date) AS day, event_name, installs AS unique_installs
 FROM (${windowSql(found, 'uniques')}

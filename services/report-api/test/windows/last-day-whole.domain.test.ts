@@ -5,13 +5,16 @@ import { windowDays } from '../../src/window-days.ts'
 
 const march = (day: number, ms = 0) => Date.UTC(2026, 2, day) + ms
 
-/** What is read of March 4, in turn; `later` says whether each look finds an event that is dated later. */
-async function readOf({ since_ms = march(1, 5), until_ms }: { since_ms?: number; until_ms: number }, later: boolean[]) {
-  const looks = [...later]
+/** What is read of March 4, in turn; `others` says of each look whether it finds events that the window has not. */
+async function readOf(
+  { since_ms = march(1, 5), until_ms }: { since_ms?: number; until_ms: number },
+  others: boolean[],
+) {
+  const looks = [...others]
   const query = async <Row>() => {
     const found = looks.shift()
     if (found === undefined) throw new Error('one look too many')
-    return found ? [{ later: 1 } as Row] : []
+    return found ? [{ other: 1 } as Row] : []
   }
   const read: string[] = []
   const window = windowDays({ since_ms, until_ms })!
@@ -28,12 +31,12 @@ async function readOf({ since_ms = march(1, 5), until_ms }: { since_ms?: number;
 
 const noon = march(4, day_ms / 2)
 
-test('the last day of a window until now is read as whole while nothing is dated later', async () => {
+test('the last day of a window until now is read as whole while no look finds others', async () => {
   expect(await readOf({ until_ms: noon }, [false, false])).toEqual(['whole'])
   expect(await readOf({ since_ms: march(4), until_ms: noon }, [false, false])).toEqual(['whole'])
 })
 
-test('a part of it is read when something is dated at the end of the window or later, before or meanwhile', async () => {
+test('a part of it is read when a look finds others, before or meanwhile', async () => {
   expect(await readOf({ until_ms: noon }, [true])).toEqual(['a part'])
   expect(await readOf({ until_ms: noon }, [false, true])).toEqual(['whole', 'a part'])
 })

@@ -28,14 +28,14 @@ const write = (app_id: string, ...times: readonly number[]) =>
     randomUUID(),
   )
 
-/** The rows of `events` of March 4, and how it was read last, while `arrive` runs before the statement number `n`, from 0. */
-async function ask(app_id: string, n?: number, arrive?: () => Promise<void>) {
+/** The rows of `events` of March 4, and how it was read last. Something happens before the statements with these numbers, from 0. */
+async function ask(app_id: string, happens: Record<number, () => Promise<void>> = {}) {
   const { clickhouse } = reports
   const { query } = clickhouse
   let sent = 0
   let whole_to: unknown
   clickhouse.query = async (...given: Parameters<typeof query>) => {
-    if (sent++ === n) await arrive?.()
+    await happens[sent++]?.()
     whole_to = (given[1] as { whole_to?: string }).whole_to ?? whole_to
     return query(...given) as never
   }
@@ -70,39 +70,82 @@ test('events until now have nothing of what is dated so and comes while they are
   for (let n = 0; n < sent; n += 1) {
     const app_id = randomUUID()
     await write(app_id, now_ms - 1)
-    const { rows } = await ask(app_id, n, () => write(app_id, now_ms + n))
+    const { rows } = await ask(app_id, { [n]: () => write(app_id, now_ms + n) })
     expect(rows, `before statement ${n}`).toEqual([row(1)])
   }
+})
+
+test('events until now have nothing of what is dated so and is erased again while they are read', async () => {
+  const [known, app_id] = [randomUUID(), randomUUID()]
+  for (const app of [known, app_id]) await write(app, now_ms - 1)
+  const { sent } = await ask(known)
+  const late = now_ms + 5
+  const { rows } = await ask(app_id, {
+    // After the first look.
+    2: () => write(app_id, late),
+    [sent - 1]: async () => {
+      await count(app_id)
+      await take(app_id, late, 'events_raw_v1')
+    },
+  })
+  expect(rows).toEqual([row(1)])
 })
 
 test('events until now have nothing of what is dated so while it is erased, after whatever step', async () => {
   const { clickhouse } = reports
   const app_id = randomUUID()
-  await write(app_id, now_ms - 1, now_ms + 5)
-  const late = `app_id = '${app_id}' AND install_uuid = 'i${now_ms + 5}'`
+  const late = now_ms + 5
+  await write(app_id, now_ms - 1, late)
   // The store says that the later purchase brought 7 USD.
+  const ofLate = `app_id = '${app_id}' AND install_uuid = 'i${late}'`
   const money = revenueRowColumns.join(', ')
   await clickhouse.command(
-    `INSERT INTO revenue_cancelled_v1 (${money}) SELECT ${money} FROM revenue_raw_v1 WHERE ${late}`,
+    `INSERT INTO revenue_cancelled_v1 (${money}) SELECT ${money} FROM revenue_raw_v1 WHERE ${ofLate}`,
   )
   const place =
     'app_id, day, install_uuid, event_key, topic, partition, offset, ts_ms, correction_ms, install_key, event_name'
   await clickhouse.command(
     `INSERT INTO revenue_chosen_v1 (${place}, received_at_ms, dated_at_ms, counts, currency, amount_micros, price_source, reused, version)
-     SELECT ${place}, received_at_ms, received_at_ms, 1, 'USD', 7000000, 'store', 0, 1 FROM revenue_raw_v1 WHERE ${late}`,
+     SELECT ${place}, received_at_ms, received_at_ms, 1, 'USD', 7000000, 'store', 0, 1 FROM revenue_raw_v1 WHERE ${ofLate}`,
   )
   await createSettler({ clickhouse, logger: pino({ level: 'silent' }) })({ quiet_ms: 0 })
   expect((await ask(app_id)).rows).toEqual([row(1)])
-  // The order of `carryOut` of the eraser: counters, raw events, money, copies of money. Settled figures end last.
+  await count(app_id)
+  expect((await ask(app_id)).rows, 'counters').toEqual([row(1)])
+  for (const table of erasedTables) {
+    await take(app_id, late, table)
+    expect((await ask(app_id)).rows, table).toEqual([row(1)])
+  }
+})
+
+test('events until now have an event of today that is being erased until it is taken, and its cancelled money never', async () => {
+  const app_id = randomUUID()
+  const [kept, gone] = [purchase(app_id, now_ms - 1), purchase(app_id, now_ms - 2)]
+  await reports.clickhouse.insertEvents([kept, gone], randomUUID())
+  await reports.cancel([gone])
+  const whole = { ...row(2), revenue_usd: 5 }
+  expect((await ask(app_id)).rows).toEqual([whole])
+  await count(app_id)
+  expect((await ask(app_id)).rows, 'counters').toEqual([whole])
+  for (const table of erasedTables) await take(app_id, gone.ts_ms, table)
+  expect((await ask(app_id)).rows).toEqual([row(1)])
+})
+
+/** In the order of `carryOut` of the eraser, which counts first. Settled figures end last. */
+const erasedTables = ['events_raw_v1', 'revenue_raw_v1', 'revenue_cancelled_v1', 'revenue_chosen_v1']
+
+/** Takes a purchase of 5 USD on March 4 away from sums, as an erasure does first. */
+async function count(app_id: string) {
   const counted = { app_id, day: '2026-03-04', event_name: 'purchase', currency: 'USD', batch: randomUUID() }
   const counters = { ...counted, received_day: '2026-03-04', events: 1, revenue_micros: '5000000', done: 0 }
-  await clickhouse.insert({
+  await reports.clickhouse.insert({
     ...{ table: 'erased_events_v1', columns: Object.keys(counters), token: randomUUID() },
     lines: JSON.stringify(Object.values(counters)),
   })
-  expect((await ask(app_id)).rows, 'counters').toEqual([row(1)])
-  for (const table of ['events_raw_v1', 'revenue_raw_v1', 'revenue_cancelled_v1', 'revenue_chosen_v1']) {
-    await clickhouse.command(`DELETE FROM ${table} WHERE ${late} SETTINGS lightweight_deletes_sync = 2`)
-    expect((await ask(app_id)).rows, `delete ${table}`).toEqual([row(1)])
-  }
-})
+}
+
+/** Takes the rows of a purchase from a table, as an erasure does then. */
+const take = (app_id: string, ts_ms: number, table: string) =>
+  reports.clickhouse.command(
+    `DELETE FROM ${table} WHERE app_id = '${app_id}' AND install_uuid = 'i${ts_ms}' SETTINGS lightweight_deletes_sync = 2`,
+  )
