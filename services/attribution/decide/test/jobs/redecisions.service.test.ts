@@ -2,7 +2,7 @@ import { appPartition } from '@tributary/broker/partition'
 import { memoryRedecisions } from '@tributary/testing/twins/memory-redecisions'
 import { memoryTombstones } from '@tributary/testing/twins/memory-tombstones'
 import { expect, test } from 'vitest'
-import { redecisionsJob } from '../src/jobs/redecisions.ts'
+import { redecisionsJob } from '../../src/jobs/redecisions.ts'
 
 const partitions = 2
 /** Apps of a partition. */

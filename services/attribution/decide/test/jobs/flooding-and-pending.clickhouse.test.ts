@@ -11,9 +11,9 @@ import type { RedecisionList } from '@tributary/tables/attribution/redecisions'
 import { openTestClickhouse, type TestClickhouse } from '@tributary/testing/engines/test-clickhouse'
 import { memoryAttributionApps } from '@tributary/testing/twins/attribution-apps'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { floodingJob } from '../src/jobs/flooding.ts'
-import { pendingJob } from '../src/jobs/pending.ts'
-import { click, day_ms, hour_ms, install, t0, token } from './model/story.ts'
+import { floodingJob } from '../../src/jobs/flooding.ts'
+import { pendingJob } from '../../src/jobs/pending.ts'
+import { click, day_ms, hour_ms, install, t0, token } from '../model/story.ts'
 
 let clickhouse: TestClickhouse
 beforeAll(async () => {
