@@ -5,7 +5,8 @@ import { hash } from 'node:crypto'
  * any language, must compute the same for ever.
  */
 const partitionOf = (text: string, partitions: number): number =>
-  hash('sha256', text, 'buffer').readUInt32BE(0) % partitions
+  // As text: a digest as a Buffer costs Node five times as much.
+  Number.parseInt(hash('sha256', text).slice(0, 8), 16) % partitions
 
 /** Partition of everything about one install, by `app_id` 0x00 `install_uuid`. */
 export const installPartition = (app_id: string, install_uuid: string, partitions: number): number =>

@@ -90,11 +90,12 @@ export const holdsOf = (events: readonly Omit<SentEvent, 'install_uuid'>[]): Hol
   receipts: events.some((event) => receiptOf(event) !== null),
 })
 
-const flag = (is_set: boolean) => (is_set ? '1' : '0')
-const headersOf = ({ facts, receipts }: Holds, { source }: EnvelopeFacts): HoldsHeaders => ({
-  [factsHeader]: flag(facts),
-  [receiptsHeader]: flag(receipts || source === 'store'),
-})
+/** All that there are: records share them. */
+const allHeaders = (['0', '1'] as const).map((facts) =>
+  (['0', '1'] as const).map((receipts): HoldsHeaders => ({ [factsHeader]: facts, [receiptsHeader]: receipts })),
+)
+const headersOf = ({ facts, receipts }: Holds, { source }: EnvelopeFacts): HoldsHeaders =>
+  allHeaders[Number(facts)]![Number(receipts || source === 'store')]!
 
 /** Completes what `openRecords` and `openRecord` began. */
 export function closeRecords(open: readonly OpenRecord<string>[], audit_key: string): WholeRecord[]

@@ -1,13 +1,14 @@
-import type { WholeRecord } from '@tributary/broker/broker'
 import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import type { RejectReason } from '@tributary/contracts/errors'
 import { CodedError } from '@tributary/contracts/errors'
 import { limits } from '@tributary/contracts/limits'
+import { topics } from '@tributary/contracts/topics'
 import { acceptBatch } from '@tributary/domain/accept/accept-batch'
 import { isJsonObject } from '@tributary/domain/accept/accept-event'
 import { countOnce } from '@tributary/domain/accept/count-once'
 import { faultRuleOf } from '@tributary/domain/accept/stated-attribution'
 import { closeRecords, openRecords } from '@tributary/gateway/event-records'
+import { type PackedRecords, packRecords } from '@tributary/gateway/packed-records'
 import { auditHead } from '@tributary/gateway/request-facts'
 import type { GeoTables } from '@tributary/geo/geo'
 import { mintEventId } from '../s2s/s2s-event-id.ts'
@@ -35,7 +36,7 @@ export interface JudgedBulk {
   rejected: ReadonlyMap<RejectReason, number>
   /** See `bodyBytes`. */
   body_bytes: number
-  records: WholeRecord[]
+  records: PackedRecords
   /** Content of the audit object. */
   object: Buffer
   answer: string
@@ -59,7 +60,7 @@ export function judgeBulk(
     counted: countOnce(accepted, received_at_ms),
     rejected,
     body_bytes: bodyBytes(body, wire, records.length),
-    records: closeRecords(records, audit_key),
+    records: packRecords(topics.eventsAccepted.name, closeRecords(records, audit_key)),
     object: auditObject(
       auditHead(facts, { minted_event_ids: minted, ...knownCountries(events, countryOf), states_attribution }),
       body,

@@ -9,11 +9,10 @@ export interface KnownInstalls {
 }
 
 /**
- * Bits of a filter for each install that it holds, and bits that an install sets: two of a thousand unknown installs
- * count as known by mistake.
+ * Bits of a filter for each install that it holds. An install sets four: two of a thousand unknown installs count as
+ * known by mistake.
  */
 const bits_per_install = 16
-const bits_set = 4
 
 /**
  * Remembers installs in two Bloom filters: a new one for the next `max` installs, and the one before it. It knows them
@@ -25,9 +24,12 @@ export function createKnownInstalls(max: number = limits.known_installs_max): Kn
   let before = new Uint32Array(newest.length)
   let noted = 0
 
+  /** Two parts of a digest make up all bits (Kirsch and Mitzenmacher, "Less hashing, same performance", 2006). */
   function bitsOf(key: string): number[] {
-    const digest = hash('sha256', key, 'buffer')
-    return Array.from({ length: bits_set }, (_, n) => digest.readUInt32LE(4 * n) % bits)
+    const digest = hash('sha256', key)
+    const first = Number.parseInt(digest.slice(0, 8), 16)
+    const step = Number.parseInt(digest.slice(8, 16), 16)
+    return [first % bits, (first + step) % bits, (first + 2 * step) % bits, (first + 3 * step) % bits]
   }
   const holds = (filter: Uint32Array, bits: readonly number[]) =>
     bits.every((bit) => (filter[bit >>> 5]! & (1 << (bit & 31))) !== 0)

@@ -2,6 +2,7 @@ import { BatchReply } from '@tributary/contracts/event'
 import { limits } from '@tributary/contracts/limits'
 import type { Routes } from '@tributary/contracts/route'
 import { makeDurable } from '@tributary/gateway/durable'
+import { unpackRecords } from '@tributary/gateway/packed-records'
 import { wireBody } from '@tributary/gateway/read-wire'
 import { requestFacts } from '@tributary/gateway/request-facts'
 import { requireServerKey } from '@tributary/gateway/server-key'
@@ -79,7 +80,7 @@ export function s2sBulkRoute(app: FastifyInstance, deps: RouteDeps) {
     const reserving = quota.reserve(key, batch, received_at_ms)
     return underQuota(reply, reserving, async () => {
       // 12. audit, 13. log
-      await makeDurable(broker, audit.putOnce(`${app_id}/${audit_key}`, object), () => records)
+      await makeDurable(broker, audit.putOnce(`${app_id}/${audit_key}`, object), () => unpackRecords(records))
       // 14. answer
       Object.assign(request.ingest, { accepted, rejected, audit_key })
       return reply.type('application/json; charset=utf-8').send(answer)

@@ -4,6 +4,7 @@ import type { EnvelopeFacts } from '@tributary/contracts/envelope'
 import { limits } from '@tributary/contracts/limits'
 import { cut_receipt } from '@tributary/contracts/receipt/receipt'
 import { closeRecords } from '@tributary/gateway/event-records'
+import { unpackRecords } from '@tributary/gateway/packed-records'
 import { sdkEvent } from '@tributary/testing/builders'
 import { noGeo } from '@tributary/testing/twins/no-geo'
 import { expect, test } from 'vitest'
@@ -31,9 +32,11 @@ function throughDoors(event: object) {
   const [one, many] = [judgeEvent(single!, single!, input), judgeBulk(bulk!, bulk!, { ...input, audit_key: 'audit/1' })]
   const batch = judgePlain(bulk!, received_at_ms, null) ?? judgeAny(bulk!, received_at_ms)
   return {
-    logged: [closeRecords(one.open, 'audit/1'), many.records, closeRecords(batch.open(facts, 12), 'audit/1')].map(
-      eventsOf,
-    ),
+    logged: [
+      closeRecords(one.open, 'audit/1'),
+      unpackRecords(many.records),
+      closeRecords(batch.open(facts, 12), 'audit/1'),
+    ].map(eventsOf),
     audited: [one.object, many.object],
   }
 }

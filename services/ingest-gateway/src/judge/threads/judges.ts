@@ -71,7 +71,7 @@ export const judges: { [K in Kind]: Judge<Judged[K]['input'], Judged[K]['judged'
     inflated_bytes_max: limits.bulk_body_bytes_max,
     too_large: 'body_too_large',
     judge: judgeBulk,
-    storedBytes: ({ records, object }) => records.reduce((sum, { value }) => sum + value.length, object.length),
+    storedBytes: ({ records, object }) => records.values.length + object.length,
   },
   costs: {
     inflated_bytes_max: limits.costs_body_bytes_max,
