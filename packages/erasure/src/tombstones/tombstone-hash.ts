@@ -11,7 +11,7 @@ const hash_bytes = 16
 
 /**
  * The first 16 bytes of HMAC-SHA-256 (RFC 2104) with the salt of a company, of at most 64 bytes. Each record of an app that
- * has tombstones is hashed, and two plain hashes take a fifth of the time of `createHmac`, which sets up a context each time.
+ * has tombstones is hashed, and two plain hashes, each as text, take a small part of the time of `createHmac`.
  */
 export function createTombstoneHash(salt: Buffer): TombstoneHash {
   if (salt.length > block_bytes) throw new RangeError('a salt of more than 64 bytes')
@@ -19,8 +19,8 @@ export function createTombstoneHash(salt: Buffer): TombstoneHash {
   const outer = Buffer.concat([padded(salt, 0x5c), Buffer.alloc(digest_bytes)])
   return (kind, app_id, id) => {
     const message = Buffer.concat([inner, Buffer.from(`erased-${kind}/${app_id}/${id}`)])
-    outer.set(hash('sha256', message, 'buffer'), block_bytes)
-    return hash('sha256', outer, 'buffer').subarray(0, hash_bytes)
+    outer.write(hash('sha256', message, 'latin1'), block_bytes, 'latin1')
+    return Buffer.from(hash('sha256', outer, 'latin1').slice(0, hash_bytes), 'latin1')
   }
 }
 
