@@ -19,8 +19,8 @@ export function createTombstoneHash(salt: Buffer): TombstoneHash {
   const outer = Buffer.concat([padded(salt, 0x5c), Buffer.alloc(digest_bytes)])
   return (kind, app_id, id) => {
     const message = Buffer.concat([inner, Buffer.from(`erased-${kind}/${app_id}/${id}`)])
-    outer.write(hash('sha256', message, 'latin1'), block_bytes, 'latin1')
-    return Buffer.from(hash('sha256', outer, 'latin1').slice(0, hash_bytes), 'latin1')
+    outer.write(hash('sha256', message, 'binary'), block_bytes, 'binary')
+    return Buffer.from(hash('sha256', outer, 'binary').slice(0, hash_bytes), 'binary')
   }
 }
 
